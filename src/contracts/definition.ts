@@ -1,0 +1,118 @@
+import type { SuperviseConfig } from './composition.js';
+import type { AgentDescriptor } from './descriptor.js';
+import type { ElicitationKind } from './elicitation.js';
+import type { GenerationConfig, ModelInterface, ModelMessage } from './model.js';
+import type { Bag, Json } from './open.js';
+import type { JsonSchema, StandardSchema } from './schema.js';
+import type { ContextBudget } from './session.js';
+import type { ContentPart } from './content.js';
+import type { ArtifactStore, MemoryStore } from './persistence.js';
+import type { ToolDescriptor, ToolResultData, ToolUpdate } from './tools.js';
+
+/** The tree's declared state, as one tool call sees it: a snapshot from the child's start plus this thread's writes. */
+export interface StateView {
+  get(key: string): unknown;
+  /** Applied when the call ends, in call order. Throws for a key that nothing declares. */
+  set(key: string, value: unknown): void;
+}
+
+/** What a tool is given beside its arguments. */
+export interface ToolContext {
+  /** Fires on abort and on timeout. */
+  readonly signal: AbortSignal;
+  readonly sessionId: string;
+  readonly threadId: string | undefined;
+  readonly agentId: string;
+  /** `sessionId:requestId` is the idempotency key. */
+  readonly requestId: string;
+  readonly state: StateView;
+  readonly artifacts?: ArtifactStore | undefined;
+  readonly memory?: MemoryStore | undefined;
+  /** Asks a person; resolves with the answer, `cancel` on expiry or abort. Never rejects. */
+  elicit(question: {
+    message: string;
+    kind?: ElicitationKind;
+    title?: string;
+    requestedSchema?: JsonSchema | StandardSchema<never, unknown>;
+    expiresAt?: string | Date;
+    context?: Bag;
+  }): Promise<{ action: string; content?: Bag }>;
+  progress(update: ToolUpdate | string | number): void;
+  log(text: string): void;
+}
+
+/** Any JSON value, text, parts, or a whole result. */
+export type ToolOutput = Json | ToolResultData | readonly ContentPart[] | undefined | void | object;
+
+/** What runs one tool. `validate` is absent for plain JSON Schema. */
+export interface ToolDefinition<Name extends string = string, Args = unknown, Result = unknown> {
+  readonly kind: 'tool';
+  readonly name: Name;
+  readonly descriptor: ToolDescriptor;
+  readonly validate?: StandardSchema<never, unknown> | undefined;
+  readonly timeoutMs?: number | undefined;
+  readonly outputSchema?: JsonSchema | undefined;
+  /** Can only raise allow to ask: true, or the reason to show. */
+  readonly confirm?: ((args: never, context: { readonly sessionId: string; readonly threadId: string | undefined; readonly agentId: string }) => boolean | string | Promise<boolean | string>) | undefined;
+  readonly describe?: ((args: never) => { title?: string; locations?: { path: string; line?: number }[] }) | undefined;
+  readonly execute: (args: never, context: ToolContext) => unknown;
+  readonly '~types'?: { readonly args: Args; readonly result: Result } | undefined;
+}
+
+/** What an instruction function is given. */
+export interface InstructionContext {
+  readonly sessionId: string;
+  readonly threadId: string | undefined;
+  readonly agentId: string;
+  readonly input: unknown;
+  readonly state: Readonly<Record<string, unknown>>;
+}
+
+export type Reducer = 'append' | 'sum' | 'last' | ((current: never, update: never) => unknown);
+
+/** Functions of a composition; what is plain data stands in `descriptor.composition`. */
+export interface CompositionBehaviour {
+  readonly mapInput?: ((child: never, context: never) => unknown) | undefined;
+  readonly until?: ((context: never) => boolean | Promise<boolean>) | undefined;
+  readonly state?: Readonly<Record<string, { readonly initial?: unknown; readonly reducer?: Reducer | undefined }>> | undefined;
+  readonly contextFilter?: ((messages: readonly ModelMessage[]) => readonly ModelMessage[]) | undefined;
+  readonly supervise?: SuperviseConfig | undefined;
+}
+
+/**
+ * A descriptor plus what runs it. Made by `agent()`, `sequential()` … or by a file loader; the type parameters
+ * carry what inference knows (name, input, output, names and results of the children, state).
+ */
+export interface AgentDefinition<
+  Name extends string = string,
+  Input = unknown,
+  Output = unknown,
+  State = unknown,
+> {
+  readonly kind: 'agent';
+  readonly name: Name;
+  readonly descriptor: AgentDescriptor;
+  readonly instruction?: string | ((context: InstructionContext) => string | Promise<string>) | undefined;
+  readonly model?: string | ModelInterface | undefined;
+  /** Own tools (policed as `agentName.toolName`) and names of host tools. */
+  readonly tools: readonly (ToolDefinition | string)[];
+  /** All tools that the parent or host has, beside `tools` (foreign agent files without a `tools` key). */
+  readonly inheritTools?: boolean | undefined;
+  readonly inputValidator?: StandardSchema<never, unknown> | undefined;
+  readonly outputValidator?: StandardSchema<never, unknown> | undefined;
+  readonly outputKey?: string | undefined;
+  readonly generation?: GenerationConfig | undefined;
+  readonly contextBudget?: ContextBudget | undefined;
+  /** Default true. False: a model call sees only the run it belongs to. */
+  readonly includeHistory?: boolean | undefined;
+  /** What the executor drives (an ADK agent, a remote's address, a foreign session factory). */
+  readonly backend?: unknown;
+  /** The children of a composition, in order. `hierarchical`: without the leader. */
+  readonly children?: readonly AgentDefinition[] | undefined;
+  /** `hierarchical`: the agent that leads. */
+  readonly leader?: AgentDefinition | undefined;
+  readonly behaviour?: CompositionBehaviour | undefined;
+  /** Path of a script for the scripted model, resolved by the loader. */
+  readonly script?: string | undefined;
+  readonly '~types'?: { readonly input: Input; readonly output: Output; readonly state: State } | undefined;
+}

@@ -1,0 +1,98 @@
+import type { AgentDefinition } from './definition.js';
+import type { AgentDescriptor, ExecutorType } from './descriptor.js';
+import type { ElicitationChannel } from './elicitation.js';
+import type { AgentEventDraft, StreamEndData } from './events.js';
+import type { HookPoint, LifecycleInterceptor } from './hooks.js';
+import type { ModelConfig, ModelMessage, ModelRequest } from './model.js';
+import type { Bag, Open } from './open.js';
+import type { SessionProvider } from './persistence.js';
+import type { PermissionMode, PolicyEvaluator } from './policy.js';
+import type { AgentSession, SessionStreamData } from './session.js';
+import type { TraceContext } from './telemetry.js';
+import type { ToolDescriptor, ToolProvider } from './tools.js';
+import type { Clock } from './clock.js';
+
+/** The ports that a host gives a session. Take `Pick<HostContext, …>`, never the whole. */
+export interface HostContext {
+  readonly policyEngine: PolicyEvaluator;
+  readonly hookSystem: LifecycleInterceptor;
+  readonly elicitation: ElicitationChannel;
+  readonly toolRegistry: ToolProvider;
+  readonly modelConfig: ModelConfig;
+  readonly sessionService: SessionProvider;
+  readonly signal?: AbortSignal | undefined;
+  readonly traceContext?: TraceContext | undefined;
+}
+
+/** What one turn is given. The host answers the calls and questions that the turn asks for. */
+export interface TurnContext {
+  readonly sessionId: string;
+  readonly threadId: string | undefined;
+  readonly agentId: string;
+  readonly runId: string;
+  readonly definition: AgentDefinition;
+  /** Input of the run, as validated: data of the `inputSchema`, or `{ prompt }`. */
+  readonly input: unknown;
+  readonly systemInstruction: string;
+  readonly permissionMode: PermissionMode;
+  readonly clock: Clock;
+  readonly modelConfig: ModelConfig;
+  /** Made when first read: most turns end without it. */
+  readonly signal: AbortSignal;
+  /** The thread's history as a model sees it; a snapshot. Pairing holds. */
+  messages(): readonly ModelMessage[];
+  /** Tools this agent may call, by the names that the model says. */
+  tools(): readonly ToolDescriptor[];
+  /** The request of this turn, from history, tools, schema and configuration. */
+  modelRequest(): ModelRequest;
+  /** The model to ask: the run's, the agent's, or the host's. */
+  readonly model: string | import('./model.js').ModelInterface | undefined;
+  /** True in the grace turn: no tool call is taken. */
+  readonly toolsOff: boolean;
+  /** A new id for a message of this thread. */
+  newMessageId(): string;
+  /** Counts one model call against the limits. False: the limit is reached and the call must not be made. */
+  admitModelCall(): boolean;
+  /**
+   * Publishes one event of this thread. Returns nothing while there is room, else a promise to wait for.
+   * An executor may push here, or yield drafts from `turn`, or both.
+   */
+  publish(draft: AgentEventDraft): void | Promise<void>;
+  /** Asks a person in the name of this agent. */
+  readonly elicitation: ElicitationChannel;
+}
+
+/** How a turn ended, when it ended the run. A turn that asked for tools returns nothing. */
+export interface TurnEnd {
+  reason: string;
+  data?: StreamEndData;
+}
+
+/**
+ * One agent backend. `turn` must not throw: it ends with `stream_end` (yielded or returned), or returns after
+ * `tool_request`s, and is called again with their results as `inbox`. It must stop within `abortTimeoutMs` (5 s) of `signal`.
+ */
+export interface Executor {
+  turn(inbox: readonly SessionStreamData[], context: TurnContext): AsyncIterable<AgentEventDraft> | Promise<TurnEnd | undefined>;
+  /** Hook points that this executor fires or lets the host fire. Absent: all. */
+  readonly hookPoints?: readonly Open<HookPoint>[];
+  /** What its sessions can really do; absent: what the descriptor declares. */
+  readonly capabilities?: readonly string[];
+  /** True: it runs its own model or tools out of the host's sight. Refused unless a policy rule grants it. */
+  readonly opaque?: boolean;
+  close?(): void | Promise<void>;
+}
+
+export type ExecutorCreator = (
+  descriptor: AgentDescriptor,
+  context: HostContext & { readonly definition: AgentDefinition },
+) => AgentSession | Executor;
+
+export interface SessionFactory {
+  register(type: ExecutorType, creator: ExecutorCreator): void;
+  /** Not yet running. Throws `UNKNOWN_EXECUTOR`, naming what is registered. */
+  create(descriptor: AgentDescriptor, context: HostContext): AgentSession;
+  has(type: ExecutorType): boolean;
+}
+
+export type { Bag };

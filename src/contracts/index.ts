@@ -1,0 +1,17 @@
+export type * from './clock.js';
+export type * from './composition.js';
+export type * from './content.js';
+export type * from './definition.js';
+export type * from './descriptor.js';
+export type * from './elicitation.js';
+export type * from './events.js';
+export type * from './executor.js';
+export type * from './hooks.js';
+export type * from './model.js';
+export type * from './open.js';
+export type * from './persistence.js';
+export type * from './policy.js';
+export type * from './schema.js';
+export type * from './session.js';
+export type * from './telemetry.js';
+export type * from './tools.js';

@@ -1,0 +1,43 @@
+import type { Bag, Open } from './open.js';
+import type { ToolAnnotations } from './tools.js';
+
+/** `autoEdit`, `acceptEdits`, `yolo`, `bypassPermissions`, `dontAsk` are read as their names here. */
+export type PermissionMode = Open<'default' | 'auto_edit' | 'autonomous' | 'plan' | 'dont_ask'>;
+
+export interface PolicyRequest {
+  /** The registered name of a tool or agent, or `transfer_to_agent`. */
+  action: string;
+  args?: unknown;
+  /** The agent that acts. */
+  principal?: string;
+  /** Agent names from the root down, joined by `/`. */
+  principalPath?: string;
+  context?: PolicyContext;
+}
+
+/** Facts that the host vouches for; never taken from what an agent said. */
+export interface PolicyContext extends Bag {
+  mode?: PermissionMode;
+  annotations?: ToolAnnotations;
+  executor?: string;
+  opaque?: boolean;
+}
+
+/** An outcome that is not known is a deny. */
+export type PolicyDecision =
+  | { outcome: 'allow'; message?: string; rule?: string }
+  | { outcome: 'deny'; reason: string; rule?: string }
+  | { outcome: 'ask_user'; hint?: string; rule?: string };
+
+export interface PolicyScope {
+  mode?: PermissionMode;
+  principal?: string;
+  principalPath?: string;
+}
+
+/** The agent has no say in it. An evaluator that throws denies. */
+export interface PolicyEvaluator {
+  evaluate(request: PolicyRequest): PolicyDecision | Promise<PolicyDecision>;
+  /** Names that can never run in this scope and are hidden from the model. */
+  getExcluded?(scope?: PolicyScope): readonly string[];
+}

@@ -1,0 +1,132 @@
+import type {
+  AgentDefinition, AgentDescriptor, AgentEvent, AgentResponse, AgentSession, Bag, Clock, ContentPart, ContextBudget,
+  CostTotals, ElicitationAnswer, ElicitationRequest, ExecutionState, ExecutorCreator, ExecutorType, GenerationConfig,
+  HookDefinition, LifecycleInterceptor, ModelFactory, ModelInterface, PermissionMode, PendingRequest, PolicyEvaluator,
+  SessionProvider, SessionSummary, SessionUpdateData, SteerData, StreamEndReason, TelemetryBridge, ToolDefinition,
+  ToolDescriptor, ToolResultData, TraceContext, UsageTotals,
+} from '../contracts/index.js';
+import type { PolicyRuleSet } from '../kernel/policy-rules.js';
+
+/** Answers questions in process; `signal` fires when the question is withdrawn. A throw or a rejection is `cancel`. */
+export type ElicitationCallback = (
+  request: ElicitationRequest & { threadId?: string; agentId: string },
+  options: { signal: AbortSignal },
+) => ElicitationAnswer | Promise<ElicitationAnswer>;
+
+export interface HostLimits {
+  /** Requests in flight (model calls, tool executions) of the whole host. Default: no limit. */
+  concurrency?: number;
+  providers?: Record<string, { concurrency: number }>;
+  /** Default 120,000. A tool's own `timeoutMs` wins. */
+  toolTimeoutMs?: number;
+  /** Default 5,000. */
+  abortTimeoutMs?: number;
+}
+
+export interface HostOptions {
+  /** Provider name → model, or a factory of models by the name after `provider/`. `gemini`, `openai`, `openrouter` are built in. */
+  models?: Record<string, ModelInterface | ModelFactory>;
+  tools?: readonly ToolDefinition[];
+  /** Rule sets (merged by tier and priority) and evaluators (the strictest decides). */
+  policy?: readonly (PolicyRuleSet | PolicyEvaluator)[];
+  hooks?: readonly (HookDefinition | LifecycleInterceptor)[];
+  /** Default `respond`: questions are events, answered through `run.respond`. `deny`: there is nobody to ask. */
+  elicitation?: ElicitationCallback | 'respond' | 'deny';
+  /** Agents known by name. */
+  agents?: readonly AgentDefinition[];
+  appName?: string;
+  /** Default: memory. */
+  store?: SessionProvider;
+  telemetry?: TelemetryBridge;
+  limits?: HostLimits;
+  clock?: Clock;
+  /** XState's inspection events of every actor, unchanged. */
+  inspect?: (event: import('xstate').InspectionEvent) => void;
+}
+
+export interface RunOptions {
+  permissionMode?: PermissionMode;
+  signal?: AbortSignal;
+  model?: string | ModelInterface;
+  generation?: GenerationConfig;
+  contextBudget?: ContextBudget;
+  maxBudgetUsd?: number;
+  tools?: readonly (ToolDefinition | ToolDescriptor)[];
+  /** False: the caller answers every tool call that the gate lets through. Default true. */
+  hostToolExecution?: boolean;
+  /** Goes on with that session, or makes it. */
+  sessionId?: string;
+  /** Default `local`. */
+  userId?: string;
+  ephemeral?: boolean;
+  traceContext?: TraceContext;
+}
+
+export interface RunResult<Output = unknown> {
+  /** The reason is `completed`. */
+  ok: boolean;
+  reason: StreamEndReason;
+  /** The final text; JSON text when the result is data. */
+  text: string;
+  /** Absent unless there is one: read `ok` first. */
+  result: Output;
+  usage: UsageTotals;
+  /** Absent when no call had a known price. */
+  cost?: CostTotals;
+  /** `data` of the root's `stream_end`. */
+  data: Bag;
+  sessionId: string;
+}
+
+/** One message and all that it causes. Leaving its iterator early aborts it. */
+export interface Run<Output = unknown> extends AsyncIterable<AgentEvent> {
+  readonly sessionId: string;
+  /** Resolves at the root's `stream_end`, also without iterating. Rejects only for wrong use (`TroupeError`). */
+  readonly result: Promise<RunResult<Output>>;
+  /** Throws `UNKNOWN_REQUEST` or `INVALID_ANSWER` and changes nothing. A consumer's tool takes `{ result }`. */
+  respond(requestId: string, answer: ElicitationAnswer | { result: ToolResultData | string | object }): void;
+  /** `threadId` absent: the root; `'*'`: every live thread. */
+  steer(data: SteerData, options?: { threadId?: string }): void;
+  update(config: SessionUpdateData): void;
+  abort(reason?: string, options?: { threadId?: string }): void;
+  state(): RunState;
+}
+
+export interface RunState {
+  root: ExecutionState;
+  /** Everything in the tree that waits for outside input. */
+  pending: PendingRequest[];
+  threads: ThreadState[];
+}
+
+export interface ThreadState {
+  threadId?: string;
+  agentName: string;
+  executor: string;
+  state: ExecutionState;
+}
+
+/** The bare session, as the host makes it. */
+export interface HostSession extends AgentSession {
+  readonly sessionId: string;
+  stream(...args: Parameters<AgentSession['stream']>): AgentResponse;
+  state(): ExecutionState;
+  close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+export interface Host {
+  run<Output>(agent: AgentDefinition<string, never, Output, never> | AgentDefinition<string, unknown, Output>, input: string | readonly ContentPart[] | object, options?: RunOptions): Run<Output>;
+  session(agent: AgentDefinition<string, never, unknown, never> | AgentDefinition, options?: RunOptions): HostSession;
+  /** What the log has after that point, then live, with no gap and no double; ends after the root's `stream_end` if no run follows. */
+  attach(sessionId: string, options?: { after?: number | string }): AsyncIterable<AgentEvent>;
+  list(agentName?: string): Promise<SessionSummary[]>;
+  delete(sessionId: string): Promise<void>;
+  registerExecutor(type: ExecutorType, creator: ExecutorCreator): void;
+  /** The descriptor tree, plain JSON. Checks the whole definition. */
+  describe(agent: AgentDefinition): AgentDescriptor;
+  supports(capability: string): boolean;
+  /** Stops taking work, waits up to `drainMs` (default 0) for runs, aborts the rest. After it nothing is left. */
+  close(options?: { drainMs?: number }): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
