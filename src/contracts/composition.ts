@@ -1,5 +1,5 @@
-import type { JsonSchema } from './schema.js';
 import type { Bag, Open } from './open.js';
+import type { JsonSchema } from './schema.js';
 
 export type CompositionPattern = Open<'hierarchical' | 'sequential' | 'parallel' | 'loop' | 'transfer'>;
 

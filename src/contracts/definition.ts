@@ -1,12 +1,12 @@
 import type { SuperviseConfig } from './composition.js';
+import type { ContentPart } from './content.js';
 import type { AgentDescriptor } from './descriptor.js';
 import type { ElicitationKind } from './elicitation.js';
 import type { GenerationConfig, ModelInterface, ModelMessage } from './model.js';
 import type { Bag, Json } from './open.js';
+import type { ArtifactStore, MemoryStore } from './persistence.js';
 import type { JsonSchema, StandardSchema } from './schema.js';
 import type { ContextBudget } from './session.js';
-import type { ContentPart } from './content.js';
-import type { ArtifactStore, MemoryStore } from './persistence.js';
 import type { ToolDescriptor, ToolResultData, ToolUpdate } from './tools.js';
 
 /** The tree's declared state, as one tool call sees it: a snapshot from the child's start plus this thread's writes. */
@@ -53,7 +53,12 @@ export interface ToolDefinition<Name extends string = string, Args = unknown, Re
   readonly timeoutMs?: number | undefined;
   readonly outputSchema?: JsonSchema | undefined;
   /** Can only raise allow to ask: true, or the reason to show. */
-  readonly confirm?: ((args: never, context: { readonly sessionId: string; readonly threadId: string | undefined; readonly agentId: string }) => boolean | string | Promise<boolean | string>) | undefined;
+  readonly confirm?:
+    | ((
+        args: never,
+        context: { readonly sessionId: string; readonly threadId: string | undefined; readonly agentId: string },
+      ) => boolean | string | Promise<boolean | string>)
+    | undefined;
   readonly describe?: ((args: never) => { title?: string; locations?: { path: string; line?: number }[] }) | undefined;
   readonly execute: (args: never, context: ToolContext) => unknown;
   readonly '~types'?: { readonly args: Args; readonly result: Result } | undefined;
@@ -74,7 +79,9 @@ export type Reducer = 'append' | 'sum' | 'last' | ((current: never, update: neve
 export interface CompositionBehaviour {
   readonly mapInput?: ((child: never, context: never) => unknown) | undefined;
   readonly until?: ((context: never) => boolean | Promise<boolean>) | undefined;
-  readonly state?: Readonly<Record<string, { readonly initial?: unknown; readonly reducer?: Reducer | undefined }>> | undefined;
+  readonly state?:
+    | Readonly<Record<string, { readonly initial?: unknown; readonly reducer?: Reducer | undefined }>>
+    | undefined;
   readonly contextFilter?: ((messages: readonly ModelMessage[]) => readonly ModelMessage[]) | undefined;
   readonly supervise?: SuperviseConfig | undefined;
 }
@@ -83,12 +90,7 @@ export interface CompositionBehaviour {
  * A descriptor plus what runs it. Made by `agent()`, `sequential()` … or by a file loader; the type parameters
  * carry what inference knows (name, input, output, names and results of the children, state).
  */
-export interface AgentDefinition<
-  Name extends string = string,
-  Input = unknown,
-  Output = unknown,
-  State = unknown,
-> {
+export interface AgentDefinition<Name extends string = string, Input = unknown, Output = unknown, State = unknown> {
   readonly kind: 'agent';
   readonly name: Name;
   readonly descriptor: AgentDescriptor;

@@ -6,8 +6,15 @@ import type { ToolDescriptor } from './tools.js';
 export type ExecutorType = Open<'local' | 'adk' | 'remote' | 'openrouter' | 'browser' | 'acp' | 'composition'>;
 
 export type Capability = Open<
-  | 'composition' | 'elicitation' | 'pause_resume' | 'cancellation' | 'multi_turn'
-  | 'host_tool_execution' | 'stream_end_events' | 'streaming' | 'mid_stream_update'
+  | 'composition'
+  | 'elicitation'
+  | 'pause_resume'
+  | 'cancellation'
+  | 'multi_turn'
+  | 'host_tool_execution'
+  | 'stream_end_events'
+  | 'streaming'
+  | 'mid_stream_update'
 >;
 
 export interface AgentConstraints {

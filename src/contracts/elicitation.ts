@@ -2,8 +2,13 @@ import type { Bag, Open } from './open.js';
 import type { JsonSchema } from './schema.js';
 
 export type ElicitationKind = Open<
-  | 'tool_confirmation' | 'model_fallback' | 'auth_required' | 'clarification'
-  | 'user_approval' | 'tool_recovery' | 'interrupt'
+  | 'tool_confirmation'
+  | 'model_fallback'
+  | 'auth_required'
+  | 'clarification'
+  | 'user_approval'
+  | 'tool_recovery'
+  | 'interrupt'
 >;
 
 /** Any request from an agent for a person's input. */

@@ -1,3 +1,4 @@
+import type { Clock } from './clock.js';
 import type { AgentDefinition } from './definition.js';
 import type { AgentDescriptor, ExecutorType } from './descriptor.js';
 import type { ElicitationChannel } from './elicitation.js';
@@ -10,7 +11,6 @@ import type { PermissionMode, PolicyEvaluator } from './policy.js';
 import type { AgentSession, SessionStreamData } from './session.js';
 import type { TraceContext } from './telemetry.js';
 import type { ToolDescriptor, ToolProvider } from './tools.js';
-import type { Clock } from './clock.js';
 
 /** The ports that a host gives a session. Take `Pick<HostContext, …>`, never the whole. */
 export interface HostContext {
@@ -73,7 +73,10 @@ export interface TurnEnd {
  * `tool_request`s, and is called again with their results as `inbox`. It must stop within `abortTimeoutMs` (5 s) of `signal`.
  */
 export interface Executor {
-  turn(inbox: readonly SessionStreamData[], context: TurnContext): AsyncIterable<AgentEventDraft> | Promise<TurnEnd | undefined>;
+  turn(
+    inbox: readonly SessionStreamData[],
+    context: TurnContext,
+  ): AsyncIterable<AgentEventDraft> | Promise<TurnEnd | undefined>;
   /** Hook points that this executor fires or lets the host fire. Absent: all. */
   readonly hookPoints?: readonly Open<HookPoint>[];
   /** What its sessions can really do; absent: what the descriptor declares. */

@@ -1,9 +1,9 @@
+import type { ContentPart } from './content.js';
 import type { AgentEvent } from './events.js';
 import type { ModelRequest, ModelResponse } from './model.js';
 import type { Bag, Open } from './open.js';
 import type { PermissionMode } from './policy.js';
 import type { ToolResultData } from './tools.js';
-import type { ContentPart } from './content.js';
 
 /** What every hook is told. */
 export interface HookPayloadBase {
@@ -15,14 +15,26 @@ export interface HookPayloadBase {
 
 /** Payload and permitted modification of every known hook point. Other modules add points by declaration merging. */
 export interface HookPoints {
-  before_agent: { payload: { prompt: ContentPart[] }; modifications: { additionalContext?: string; response?: string } };
+  before_agent: {
+    payload: { prompt: ContentPart[] };
+    modifications: { additionalContext?: string; response?: string };
+  };
   after_agent: {
     payload: { prompt: ContentPart[]; response: unknown; stopHookActive: boolean };
     modifications: { clearContext?: boolean };
   };
-  before_model: { payload: { request: ModelRequest }; modifications: { request?: ModelRequest; response?: ModelResponse } };
-  after_model: { payload: { request: ModelRequest; response: ModelResponse }; modifications: { response?: ModelResponse } };
-  before_tool: { payload: { tool: string; args: unknown; requestId: string; mcp?: Bag }; modifications: { args?: unknown } };
+  before_model: {
+    payload: { request: ModelRequest };
+    modifications: { request?: ModelRequest; response?: ModelResponse };
+  };
+  after_model: {
+    payload: { request: ModelRequest; response: ModelResponse };
+    modifications: { response?: ModelResponse };
+  };
+  before_tool: {
+    payload: { tool: string; args: unknown; requestId: string; mcp?: Bag };
+    modifications: { args?: unknown };
+  };
   after_tool: {
     payload: { tool: string; args: unknown; requestId: string; result: ToolResultData };
     modifications: { additionalContext?: string; tailCall?: { name: string; args: unknown } };
@@ -32,13 +44,22 @@ export interface HookPoints {
   before_run: { payload: { prompt: ContentPart[] }; modifications: { additionalContext?: string; response?: string } };
   after_run: { payload: { reason: string; result?: unknown }; modifications: Record<string, never> };
   on_model_error: { payload: { request: ModelRequest; error: Bag }; modifications: { response?: ModelResponse } };
-  on_tool_error: { payload: { tool: string; args: unknown; error: ToolResultData }; modifications: { result?: ToolResultData } };
+  on_tool_error: {
+    payload: { tool: string; args: unknown; error: ToolResultData };
+    modifications: { result?: ToolResultData };
+  };
   before_tool_selection: {
     payload: { request: ModelRequest };
     modifications: { toolMode?: 'auto' | 'any' | 'none'; allowedTools?: string[] };
   };
-  notification: { payload: { type: string; message: string; details?: Bag }; modifications: { suppress?: boolean; message?: string } };
-  session_start: { payload: { source: Open<'startup' | 'resume' | 'clear'> }; modifications: { additionalContext?: string } };
+  notification: {
+    payload: { type: string; message: string; details?: Bag };
+    modifications: { suppress?: boolean; message?: string };
+  };
+  session_start: {
+    payload: { source: Open<'startup' | 'resume' | 'clear'> };
+    modifications: { additionalContext?: string };
+  };
   session_end: { payload: { reason: string }; modifications: Record<string, never> };
   pre_compress: { payload: { trigger: Open<'manual' | 'auto'> }; modifications: { suppress?: boolean } };
 }
@@ -57,7 +78,13 @@ export interface HookResult<Modifications = Bag> {
 /** Typed face of one hook; `defineHook` makes it. */
 export interface HookDefinition<P extends HookPoint = HookPoint> {
   readonly point: P;
-  readonly run: (payload: HookPayload<P>) => HookResult<HookPoints[P]['modifications']> | undefined | void | Promise<HookResult<HookPoints[P]['modifications']> | undefined | void>;
+  readonly run: (
+    payload: HookPayload<P>,
+  ) =>
+    | HookResult<HookPoints[P]['modifications']>
+    | undefined
+    | void
+    | Promise<HookResult<HookPoints[P]['modifications']> | undefined | void>;
 }
 
 export interface LifecycleInterceptor {

@@ -52,8 +52,17 @@ export interface SessionProvider {
 
 /** Versioned files of a session. */
 export interface ArtifactStore {
-  save(sessionId: string, name: string, data: Uint8Array | string, mimeType?: string): Promise<{ version: number; uri: string }>;
-  load(sessionId: string, name: string, version?: number): Promise<{ data: Uint8Array; mimeType?: string; version: number } | undefined>;
+  save(
+    sessionId: string,
+    name: string,
+    data: Uint8Array | string,
+    mimeType?: string,
+  ): Promise<{ version: number; uri: string }>;
+  load(
+    sessionId: string,
+    name: string,
+    version?: number,
+  ): Promise<{ data: Uint8Array; mimeType?: string; version: number } | undefined>;
   list(sessionId: string): Promise<{ name: string; versions: number[] }[]>;
   delete(sessionId: string, name?: string): Promise<void>;
 }

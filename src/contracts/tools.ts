@@ -3,8 +3,19 @@ import type { Bag, Open } from './open.js';
 import type { JsonSchema } from './schema.js';
 
 export type ToolCategory = Open<
-  | 'edit' | 'delete' | 'move' | 'execute' | 'read' | 'search' | 'fetch'
-  | 'think' | 'agent' | 'communicate' | 'plan' | 'switch_mode' | 'other'
+  | 'edit'
+  | 'delete'
+  | 'move'
+  | 'execute'
+  | 'read'
+  | 'search'
+  | 'fetch'
+  | 'think'
+  | 'agent'
+  | 'communicate'
+  | 'plan'
+  | 'switch_mode'
+  | 'other'
 >;
 
 /** Conventions about a tool, all optional. An absent `category` is `other`; an absent `readOnly` is never read-only. */
@@ -33,9 +44,17 @@ export interface ToolCallRequest {
 }
 
 export type ToolErrorType = Open<
-  | 'invalid_tool_params' | 'tool_not_registered' | 'policy_denied' | 'declined' | 'cancelled'
-  | 'tool_timeout' | 'execution_failed' | 'file_not_found' | 'edit_no_occurrence_found'
-  | 'mcp_tool_error' | 'no_space_left'
+  | 'invalid_tool_params'
+  | 'tool_not_registered'
+  | 'policy_denied'
+  | 'declined'
+  | 'cancelled'
+  | 'tool_timeout'
+  | 'execution_failed'
+  | 'file_not_found'
+  | 'edit_no_occurrence_found'
+  | 'mcp_tool_error'
+  | 'no_space_left'
 >;
 
 /** The outcome of one tool call. `no_space_left` ends the run; every other error goes to the model. */

@@ -1,9 +1,38 @@
 import type {
-  AgentDefinition, AgentDescriptor, AgentEvent, AgentResponse, AgentSession, Bag, Clock, ContentPart, ContextBudget,
-  CostTotals, ElicitationAnswer, ElicitationRequest, ExecutionState, ExecutorCreator, ExecutorType, GenerationConfig,
-  HookDefinition, LifecycleInterceptor, ModelFactory, ModelInterface, PermissionMode, PendingRequest, PolicyEvaluator,
-  SessionProvider, SessionSummary, SessionUpdateData, SteerData, StreamEndReason, TelemetryBridge, ToolDefinition,
-  ToolDescriptor, ToolResultData, TraceContext, UsageTotals,
+  AgentDefinition,
+  AgentDescriptor,
+  AgentEvent,
+  AgentResponse,
+  AgentSession,
+  Bag,
+  Clock,
+  ContentPart,
+  ContextBudget,
+  CostTotals,
+  ElicitationAnswer,
+  ElicitationRequest,
+  ExecutionState,
+  ExecutorCreator,
+  ExecutorType,
+  GenerationConfig,
+  HookDefinition,
+  LifecycleInterceptor,
+  ModelFactory,
+  ModelInterface,
+  PendingRequest,
+  PermissionMode,
+  PolicyEvaluator,
+  SessionProvider,
+  SessionSummary,
+  SessionUpdateData,
+  SteerData,
+  StreamEndReason,
+  TelemetryBridge,
+  ToolDefinition,
+  ToolDescriptor,
+  ToolResultData,
+  TraceContext,
+  UsageTotals,
 } from '../contracts/index.js';
 import type { PolicyRuleSet } from '../kernel/policy-rules.js';
 
@@ -116,7 +145,11 @@ export interface HostSession extends AgentSession {
 }
 
 export interface Host {
-  run<Output>(agent: AgentDefinition<string, never, Output, never> | AgentDefinition<string, unknown, Output>, input: string | readonly ContentPart[] | object, options?: RunOptions): Run<Output>;
+  run<Output>(
+    agent: AgentDefinition<string, never, Output, never> | AgentDefinition<string, unknown, Output>,
+    input: string | readonly ContentPart[] | object,
+    options?: RunOptions,
+  ): Run<Output>;
   session(agent: AgentDefinition<string, never, unknown, never> | AgentDefinition, options?: RunOptions): HostSession;
   /** What the log has after that point, then live, with no gap and no double; ends after the root's `stream_end` if no run follows. */
   attach(sessionId: string, options?: { after?: number | string }): AsyncIterable<AgentEvent>;

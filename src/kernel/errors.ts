@@ -1,9 +1,30 @@
 export type TroupeErrorCode =
-  | 'SESSION_BUSY' | 'SESSION_ENDED' | 'SESSION_NOT_FOUND' | 'SESSION_EXISTS' | 'SESSION_LOCKED' | 'SESSION_STALE'
-  | 'SESSION_DAMAGED' | 'INVALID_SESSION_ID' | 'UNKNOWN_REQUEST' | 'INVALID_ANSWER' | 'INVALID_INPUT' | 'INVALID_OPTION'
-  | 'UNKNOWN_EXECUTOR' | 'UNKNOWN_MODEL' | 'UNKNOWN_TOOL' | 'UNKNOWN_AGENT' | 'UNKNOWN_STATE_KEY' | 'INVALID_DEFINITION'
-  | 'DEFINITION_CHANGED' | 'INCOMPATIBLE_VERSION' | 'CANNOT_ENFORCE' | 'POLICY_INVALID' | 'MISSING_PACKAGE' | 'MISSING_KEY'
-  | 'HOST_CLOSED' | (string & {});
+  | 'SESSION_BUSY'
+  | 'SESSION_ENDED'
+  | 'SESSION_NOT_FOUND'
+  | 'SESSION_EXISTS'
+  | 'SESSION_LOCKED'
+  | 'SESSION_STALE'
+  | 'SESSION_DAMAGED'
+  | 'INVALID_SESSION_ID'
+  | 'UNKNOWN_REQUEST'
+  | 'INVALID_ANSWER'
+  | 'INVALID_INPUT'
+  | 'INVALID_OPTION'
+  | 'UNKNOWN_EXECUTOR'
+  | 'UNKNOWN_MODEL'
+  | 'UNKNOWN_TOOL'
+  | 'UNKNOWN_AGENT'
+  | 'UNKNOWN_STATE_KEY'
+  | 'INVALID_DEFINITION'
+  | 'DEFINITION_CHANGED'
+  | 'INCOMPATIBLE_VERSION'
+  | 'CANNOT_ENFORCE'
+  | 'POLICY_INVALID'
+  | 'MISSING_PACKAGE'
+  | 'MISSING_KEY'
+  | 'HOST_CLOSED'
+  | (string & {});
 
 /** One fault among several that were found together. */
 export interface Problem {
@@ -40,7 +61,10 @@ export function throwProblems(problems: readonly Problem[], code: TroupeErrorCod
   const [first] = problems;
   if (first === undefined) return;
   const say = (problem: Problem) => (problem.path ? `${problem.path}: ${problem.message}` : problem.message);
-  const message = problems.length === 1 ? say(first) : `${problems.length} problems:\n${problems.map((p) => `- ${say(p)}`).join('\n')}`;
+  const message =
+    problems.length === 1
+      ? say(first)
+      : `${problems.length} problems:\n${problems.map((p) => `- ${say(p)}`).join('\n')}`;
   throw new TroupeError({ code: problems.length === 1 ? first.code : code, message, problems });
 }
 
