@@ -33,7 +33,7 @@ export interface ToolContext {
     message: string;
     kind?: ElicitationKind;
     title?: string;
-    requestedSchema?: JsonSchema | StandardSchema<never, unknown>;
+    requestedSchema?: JsonSchema | StandardSchema<unknown, unknown>;
     expiresAt?: string | Date;
     context?: Bag;
   }): Promise<{ action: string; content?: Bag }>;
@@ -49,7 +49,7 @@ export interface ToolDefinition<Name extends string = string, Args = unknown, Re
   readonly kind: 'tool';
   readonly name: Name;
   readonly descriptor: ToolDescriptor;
-  readonly validate?: StandardSchema<never, unknown> | undefined;
+  readonly validate?: StandardSchema<unknown, unknown> | undefined;
   readonly timeoutMs?: number | undefined;
   readonly outputSchema?: JsonSchema | undefined;
   /** Can only raise allow to ask: true, or the reason to show. */
@@ -100,8 +100,8 @@ export interface AgentDefinition<Name extends string = string, Input = unknown, 
   readonly tools: readonly (ToolDefinition | string)[];
   /** All tools that the parent or host has, beside `tools` (foreign agent files without a `tools` key). */
   readonly inheritTools?: boolean | undefined;
-  readonly inputValidator?: StandardSchema<never, unknown> | undefined;
-  readonly outputValidator?: StandardSchema<never, unknown> | undefined;
+  readonly inputValidator?: StandardSchema<unknown, unknown> | undefined;
+  readonly outputValidator?: StandardSchema<unknown, unknown> | undefined;
   readonly outputKey?: string | undefined;
   readonly generation?: GenerationConfig | undefined;
   readonly contextBudget?: ContextBudget | undefined;

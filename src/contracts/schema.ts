@@ -33,14 +33,14 @@ export interface SchemaPair<Input = unknown, Output = Input> {
 }
 
 /** What an author may hand in wherever a schema is taken. */
-export type SchemaInput<Output = unknown> = StandardSchema<never, Output> | SchemaPair<never, Output> | JsonSchema;
+export type SchemaInput<Output = unknown> = StandardSchema<unknown, Output> | SchemaPair<unknown, Output> | JsonSchema;
 
 /** The type of the values that a schema accepts, before defaults and transforms. Plain JSON Schema: `unknown`. */
 export type InferInput<S> = S extends { readonly '~standard': { readonly types?: infer T } }
   ? NonNullable<T> extends { readonly input: infer I }
     ? I
     : unknown
-  : S extends { readonly schema: infer Inner extends StandardSchema<never, unknown> }
+  : S extends { readonly schema: infer Inner extends StandardSchema<unknown, unknown> }
     ? InferInput<Inner>
     : unknown;
 
@@ -49,6 +49,6 @@ export type InferOutput<S> = S extends { readonly '~standard': { readonly types?
   ? NonNullable<T> extends { readonly output: infer O }
     ? O
     : unknown
-  : S extends { readonly schema: infer Inner extends StandardSchema<never, unknown> }
+  : S extends { readonly schema: infer Inner extends StandardSchema<unknown, unknown> }
     ? InferOutput<Inner>
     : unknown;
