@@ -2,12 +2,11 @@
 // good one standing and nobody imports half of a new one.
 import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, renameSync, rmSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { tsc } from './tsc.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const tsc = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin', 'tsc');
 const dist = join(root, 'dist');
 const fresh = join(root, `dist.${process.pid}`);
 

@@ -1,0 +1,108 @@
+// Everything that must hold, in order, stopping at the first failure. `npm test`; with names, only those steps:
+// `npm test -- lint types`. The last line is `N passed, N failed` (and `, N skipped`), of the tests.
+import { spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { argv, execPath, exit, stdout } from 'node:process';
+import { fileURLToPath } from 'node:url';
+import { tsc } from './tsc.mjs';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const scratch = mkdtempSync(join(tmpdir(), 'troupe-verify-'));
+const results = join(scratch, 'tests.json');
+
+/**
+ * `live` steps show their output as it comes, the others only when they fail.
+ * @typedef {{ name: string, command: string[], live?: boolean }} Step
+ */
+
+/** @type {Step[]} */
+const steps = [
+  { name: 'lint', command: [binOf('@biomejs/biome', 'biome'), 'check', '--error-on-warnings', '.'] },
+  { name: 'types', command: [tsc, '--noEmit'] },
+  { name: 'build', command: [join(root, 'scripts', 'build.mjs')] },
+  { name: 'knip', command: [binOf('knip', 'knip'), '--no-progress'] },
+  {
+    name: 'tests',
+    command: [
+      binOf('vitest', 'vitest'),
+      'run',
+      '--reporter=default',
+      '--reporter=json',
+      `--outputFile.json=${results}`,
+    ],
+    live: true,
+  },
+];
+
+/**
+ * The script behind a command of a package: the shims in node_modules/.bin differ between systems.
+ * @param {string} name
+ * @param {string} command
+ */
+function binOf(name, command) {
+  const manifest = join(root, 'node_modules', name, 'package.json');
+  /** @type {{ bin: string | Record<string, string> }} */
+  const { bin } = createRequire(import.meta.url)(manifest);
+  return join(dirname(manifest), typeof bin === 'string' ? bin : /** @type {string} */ (bin[command]));
+}
+
+/**
+ * @param {Step} step
+ * @returns {Promise<boolean>} whether it passed
+ */
+async function run({ name, command, live }) {
+  stdout.write(live ? `── ${name}\n` : `── ${name} `);
+  const start = performance.now();
+  const child = spawn(execPath, command, {
+    cwd: root,
+    stdio: ['ignore', live ? 'inherit' : 'pipe', live ? 'inherit' : 'pipe'],
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream?.setEncoding('utf8').on('data', (text) => (output += text));
+  const code = await new Promise((resolve) => child.on('error', () => resolve(1)).on('close', resolve));
+  const seconds = ((performance.now() - start) / 1000).toFixed(1);
+  stdout.write(
+    `${live ? `── ${name} ` : ''}${code === 0 ? 'passed' : `FAILED (exit status ${code})`} in ${seconds} s\n`,
+  );
+  if (code !== 0) stdout.write(output);
+  return code === 0;
+}
+
+/**
+ * @param {boolean} passed whether vitest said so: a file that does not load, or an error between tests, counts as one failure
+ */
+function closingLine(passed) {
+  if (!existsSync(results)) return '0 passed, 1 failed';
+  /** @type {{ numPassedTests: number, numFailedTests: number, numPendingTests: number, numTodoTests: number, testResults: { status: string, assertionResults: { status: string }[] }[] }} */
+  const found = JSON.parse(readFileSync(results, 'utf8'));
+  const unloaded = found.testResults.filter(
+    (file) => file.status === 'failed' && !file.assertionResults.some((each) => each.status === 'failed'),
+  );
+  const failed = found.numFailedTests + unloaded.length;
+  const skipped = found.numPendingTests + found.numTodoTests;
+  const counts = [`${found.numPassedTests} passed`, `${failed === 0 && !passed ? 1 : failed} failed`];
+  if (skipped > 0) counts.push(`${skipped} skipped`);
+  return counts.join(', ');
+}
+
+const wanted = argv.slice(2);
+const unknown = wanted.filter((name) => !steps.some((step) => step.name === name));
+if (unknown.length > 0) {
+  console.error(`no step ${unknown.join(', ')}; there are: ${steps.map((step) => step.name).join(', ')}`);
+  exit(2);
+}
+
+let passed = true;
+let tested = false;
+for (const step of steps) {
+  if (wanted.length > 0 && !wanted.includes(step.name)) continue;
+  passed = await run(step);
+  tested = step.name === 'tests';
+  if (!passed) break;
+}
+if (tested) console.log(closingLine(passed));
+rmSync(scratch, { recursive: true, force: true });
+exit(passed ? 0 : 1);

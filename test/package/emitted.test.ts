@@ -1,0 +1,28 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, expect, test } from 'vitest';
+import { apiReport, reportFile } from '../../scripts/api-report.mjs';
+import { readPublicSurface } from '../../scripts/public-surface.mjs';
+import { root } from './packed-project.js';
+
+let surface: ReturnType<typeof readPublicSurface>;
+beforeAll(() => {
+  surface = readPublicSurface();
+});
+
+test('contracts emit no code', () => {
+  const folder = join(root, 'dist', 'src', 'contracts');
+  const files = readdirSync(folder).filter((name) => name.endsWith('.js'));
+  expect(files).toContain('index.js');
+  const code = files.map((name) => [name, readFileSync(join(folder, name), 'utf8').trim()]);
+  expect(code.filter(([, text]) => text !== 'export {};')).toEqual([]);
+});
+
+test('no any is written in what users see', () => {
+  const found = surface.declarations.filter((each) => each.usesAny).map((each) => `${each.file}: ${each.name}`);
+  expect(found).toEqual([]);
+});
+
+test('the committed report of the public surface is the present one: else run npm run api and review the change', () => {
+  expect(apiReport(surface)).toBe(readFileSync(reportFile, 'utf8').replaceAll('\r\n', '\n'));
+});
