@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { copyFileSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { isIdentifier, SyntaxKind } from 'typescript/unstable/ast';
+import { isIdentifier, isImportTypeNode, SyntaxKind } from 'typescript/unstable/ast';
 import { API, SymbolFlags } from 'typescript/unstable/sync';
 import { entryPoints } from './entry-points.mjs';
 import { tsc } from './tsc.mjs';
@@ -13,7 +13,8 @@ import { tsc } from './tsc.mjs';
 /** @typedef {import('typescript/unstable/sync').Project} Project */
 
 /**
- * A top-level declaration. `file` is the source's path without its ending. `usesAny`: `any` is written in it.
+ * A top-level declaration. `file` is the source's path without its ending. `usesAny`: `any` is written in it, and not by
+ * XState.
  * @typedef {{ file: string, name: string, text: string, usesAny: boolean }} Declaration
  */
 
@@ -97,7 +98,7 @@ function surfaceOf(project, folder, entryFiles) {
         if (declarations.has(statement)) continue;
         const inside = descendants(statement);
         const text = plainText(statement);
-        const usesAny = inside.some((node) => node.kind === SyntaxKind.AnyKeyword);
+        const usesAny = inside.some((node) => node.kind === SyntaxKind.AnyKeyword && !isFilledIn(node));
         declarations.set(statement, { file: fileOf(statement), name: symbol.name, text, usesAny });
         const mentioned = checker.getSymbolAtLocation(inside.filter(isIdentifier));
         waiting.push(...mentioned.flatMap((each) => (each ? [real(each)] : [])));
@@ -133,6 +134,15 @@ function topLevel(declaration) {
   const statement = isVariable ? declaration.parent?.parent : declaration;
   const place = statement?.parent?.kind;
   return place === SyntaxKind.SourceFile || place === SyntaxKind.ModuleBlock ? statement : undefined;
+}
+
+/**
+ * `createMachine` itself answers with `StateMachine<…, any, any, any>`, which the compiler writes as an import type.
+ * @param {Node} node
+ */
+function isFilledIn(node) {
+  const holder = node.parent;
+  return holder !== undefined && isImportTypeNode(holder) && holder.argument.getText() === '"xstate"';
 }
 
 /**

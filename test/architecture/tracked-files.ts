@@ -1,10 +1,19 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { join, relative, sep } from 'node:path';
 import { root } from './import-graph.js';
 
-/** Paths from the root of all files that git tracks and that are still there, forward slashes, in order. */
+/**
+ * Paths from the root of all files that git tracks and that are still there, forward slashes. In a copy without git: of
+ * all files that are not installed or built.
+ */
 export function trackedFiles(): string[] {
+  if (!existsSync(join(root, '.git'))) {
+    return readdirSync(root, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => relative(root, join(entry.parentPath, entry.name)).split(sep).join('/'))
+      .filter((file) => !/(^|\/)(node_modules|dist[^/]*|coverage)\//.test(file));
+  }
   return execFileSync('git', ['ls-files', '-z'], { cwd: root, encoding: 'utf8' })
     .split('\0')
     .filter((file) => file !== '' && statSync(join(root, file), { throwIfNoEntry: false })?.isFile());
