@@ -71,7 +71,7 @@ export function virtualClock(startMs: EpochMs = 0): VirtualClock {
     now: () => nowMs,
     schedule(task, delayMs) {
       // NaN is due at once, as with setTimeout.
-      const timer: Timer = { at: nowMs + (delayMs > 0 ? delayMs : 0), order: scheduled++, task };
+      const timer: Timer = { at: nowMs + Math.max(0, delayMs || 0), order: scheduled++, task };
       timers.splice(placeOf(timer.at, timer.order), 0, timer);
       return () => {
         const place = placeOf(timer.at, timer.order);
