@@ -1,0 +1,171 @@
+import type {
+  AgentConstraints,
+  AgentDefinition,
+  AgentMetadata,
+  Capability,
+  ContextBudget,
+  ExecutorType,
+  GenerationConfig,
+  InstructionContext,
+  ModelInterface,
+  SchemaInput,
+  ToolDefinition,
+} from '../contracts/index.js';
+import { invalid } from '../kernel/agent-check.js';
+import { checkDefinition } from '../kernel/definition.js';
+import { type Problem, throwProblems } from '../kernel/errors.js';
+import { DEFAULT_INPUT_SCHEMA, readSchema } from '../kernel/schema.js';
+import type { AgentInput, AgentOutput, WrittenState } from './infer.js';
+import { unknownKeys } from './option-keys.js';
+
+export interface AgentOptions<
+  Name extends string,
+  Input extends SchemaInput | undefined,
+  Output extends SchemaInput | undefined,
+  OutputKey extends string,
+> {
+  /** `^[A-Za-z_][A-Za-z0-9_-]*$`, at most 64 characters, unique in its tree. */
+  name: Name;
+  displayName?: string;
+  /** What others read to decide whether to call it. Default: its name. */
+  description?: string;
+  /** `provider/name`, an alias, or a model. Default: the run's. */
+  model?: string | ModelInterface;
+  instruction?: string | ((context: InstructionContext) => string | Promise<string>);
+  /** Own tools (policed as `agentName.toolName`) and names of host tools, which the host must have. */
+  tools?: readonly (ToolDefinition | string)[];
+  /** All tools that the parent or host has, beside `tools`. */
+  inheritTools?: boolean;
+  /** Names of host tools without which no session is made, beside those in `tools`. */
+  requiredTools?: readonly string[];
+  /** Of an object. Default: `{ prompt: string }`, for which plain text stands too. */
+  inputSchema?: Input;
+  /** With it the agent ends with data, otherwise with its final text. */
+  outputSchema?: Output;
+  constraints?: AgentConstraints;
+  /** Default `local`. */
+  executor?: ExecutorType;
+  /** What the executor drives: an ADK agent, a remote's address, a command. */
+  backend?: unknown;
+  /** The state key that takes the output. */
+  outputKey?: OutputKey;
+  generation?: GenerationConfig;
+  contextBudget?: ContextBudget;
+  capabilities?: readonly Capability[];
+  metadata?: AgentMetadata;
+  /** Default true. False: a model call sees only the run that it belongs to. */
+  includeHistory?: boolean;
+  /** Path of a script for the scripted model. */
+  script?: string;
+}
+
+const KNOWN: readonly (keyof AgentOptions<string, undefined, undefined, string>)[] = [
+  'name',
+  'displayName',
+  'description',
+  'model',
+  'instruction',
+  'tools',
+  'inheritTools',
+  'requiredTools',
+  'inputSchema',
+  'outputSchema',
+  'constraints',
+  'executor',
+  'backend',
+  'outputKey',
+  'generation',
+  'contextBudget',
+  'capabilities',
+  'metadata',
+  'includeHistory',
+  'script',
+];
+
+/** One agent. Throws `INVALID_DEFINITION` with every fault found. */
+export function agent<
+  const Name extends string,
+  Input extends SchemaInput | undefined = undefined,
+  Output extends SchemaInput | undefined = undefined,
+  const OutputKey extends string = never,
+>(
+  options: AgentOptions<Name, Input, Output, OutputKey>,
+): AgentDefinition<Name, AgentInput<Input>, AgentOutput<Output>, WrittenState<OutputKey, AgentOutput<Output>>> {
+  const path = options.name || '(unnamed)';
+  const problems: Problem[] = unknownKeys(options, KNOWN, path);
+  if (options.executor === 'composition') {
+    problems.push(
+      invalid(
+        `${path}.executor`,
+        'a composition is made by sequential(), parallel(), loop(), transfer() or hierarchical()',
+      ),
+    );
+  }
+  const read = (schema: SchemaInput | undefined, key: string, objectOnly: boolean) => {
+    if (schema === undefined) return undefined;
+    const reading = readSchema(schema, { path: `${path}.${key}`, objectOnly });
+    problems.push(...reading.problems);
+    return reading;
+  };
+  const input = read(options.inputSchema, 'inputSchema', true);
+  const output = read(options.outputSchema, 'outputSchema', false);
+  const tools = options.tools ?? [];
+  const definition: AgentDefinition = {
+    kind: 'agent',
+    name: options.name,
+    descriptor: {
+      name: options.name,
+      ...(options.displayName !== undefined && { displayName: options.displayName }),
+      description: options.description ?? options.name,
+      executor: options.executor ?? 'local',
+      inputSchema: input?.jsonSchema ?? DEFAULT_INPUT_SCHEMA,
+      ...(output && { outputSchema: output.jsonSchema }),
+      ...(options.capabilities && { capabilities: [...options.capabilities] }),
+      ...ownTools(tools),
+      ...requiredTools(tools, options.requiredTools),
+      ...(options.constraints && { constraints: options.constraints }),
+      ...(options.metadata && { metadata: options.metadata }),
+    },
+    tools: Array.isArray(tools) ? [...tools] : tools,
+    ...keep(options, [
+      'instruction',
+      'model',
+      'inheritTools',
+      'outputKey',
+      'generation',
+      'contextBudget',
+      'includeHistory',
+      'backend',
+      'script',
+    ]),
+    ...(input?.validator && { inputValidator: input.validator }),
+    ...(output?.validator && { outputValidator: output.validator }),
+  };
+  throwProblems([...problems, ...checkDefinition(definition)]);
+  return definition as AgentDefinition<
+    Name,
+    AgentInput<Input>,
+    AgentOutput<Output>,
+    WrittenState<OutputKey, AgentOutput<Output>>
+  >;
+}
+
+function ownTools(tools: readonly (ToolDefinition | string)[]) {
+  if (!Array.isArray(tools)) return {};
+  const own = tools.filter((one): one is ToolDefinition => one?.kind === 'tool').map((one) => one.descriptor);
+  return own.length > 0 ? { ownTools: own } : {};
+}
+
+/** Names of tools that the host must have: no patterns, and not those that the provider runs. */
+function requiredTools(tools: readonly (ToolDefinition | string)[], more: readonly string[] = []) {
+  const named = Array.isArray(tools) ? tools.filter((one): one is string => typeof one === 'string') : [];
+  const required = named.filter((name) => !name.includes('*') && !name.startsWith('provider:'));
+  const all = [...new Set([...required, ...more])];
+  return all.length > 0 ? { requiredTools: all } : {};
+}
+
+function keep<T extends object, K extends keyof T>(options: T, keys: readonly K[]): Partial<Pick<T, K>> {
+  const kept: Partial<Pick<T, K>> = {};
+  for (const key of keys) if (options[key] !== undefined) kept[key] = options[key];
+  return kept;
+}

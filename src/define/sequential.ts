@@ -1,0 +1,32 @@
+import type { Open, SchemaInput } from '../contracts/index.js';
+import { type AnyCompositionOptions, type Composed, type CompositionOptions, compose } from './composition.js';
+import type { Children, DistinctNames, LastOutput, NoState } from './infer.js';
+
+export interface SequentialOptions<
+  Name extends string,
+  C extends Children,
+  Own,
+  Input extends SchemaInput | undefined,
+  OutputKey extends string,
+> extends CompositionOptions<Name, C, Own, Input, OutputKey> {
+  /** In order; each is given the output of the one before it. */
+  children: C & DistinctNames<NoInfer<Name>, NoInfer<C>>;
+  /** Default `stop`: the first failure ends it. `continue`: the failure is passed on as data. */
+  onFailure?: Open<'stop' | 'continue'>;
+}
+
+/** Children one after another; the output is that of the last. */
+export function sequential<
+  const Name extends string,
+  const C extends Children,
+  Own = NoState,
+  Input extends SchemaInput | undefined = undefined,
+  const OutputKey extends string = never,
+>(options: SequentialOptions<Name, C, Own, Input, OutputKey>): Composed<Name, C, Own, Input, OutputKey, LastOutput<C>> {
+  return compose(options as AnyCompositionOptions, {
+    children: options.children,
+    keys: ['children', 'onFailure'],
+    says: (names) => `Runs ${names}, one after another.`,
+    config: { pattern: 'sequential', onFailure: options.onFailure },
+  }) as Composed<Name, C, Own, Input, OutputKey, LastOutput<C>>;
+}

@@ -1,0 +1,67 @@
+import type { ModelMessage, SchemaInput, TransferContext } from '../contracts/index.js';
+import { type AnyCompositionOptions, type Composed, type CompositionOptions, compose } from './composition.js';
+import type { ChildName, Children, DistinctNames, NoState, OutputOf } from './infer.js';
+
+export interface TransferOptions<
+  Name extends string,
+  C extends Children,
+  Own,
+  Input extends SchemaInput | undefined,
+  OutputKey extends string,
+> extends CompositionOptions<Name, C, Own, Input, OutputKey> {
+  /** One is active at a time. */
+  members: C & DistinctNames<NoInfer<Name>, NoInfer<C>>;
+  /** The member that takes the first message. */
+  start: NoInfer<ChildName<C>>;
+  /** Whom each member may hand over to; one that is not named hands over to nobody. Absent: everybody to everybody. */
+  targets?: { readonly [K in NoInfer<ChildName<C>>]?: readonly NoInfer<ChildName<C>>[] };
+  /** Default 10. */
+  maxTransfers?: number;
+  /** What the next member sees of the conversation. Default `full`. A filter gets whole messages and must not change them. */
+  context?:
+    | 'full'
+    | 'summary'
+    | 'none'
+    | { last: number }
+    | ((messages: readonly ModelMessage[]) => readonly ModelMessage[]);
+}
+
+/** Members that hand the conversation over to one another; the output is that of the member that ends it. */
+export function transfer<
+  const Name extends string,
+  const C extends Children,
+  Own = NoState,
+  Input extends SchemaInput | undefined = undefined,
+  const OutputKey extends string = never,
+>(
+  options: TransferOptions<Name, C, Own, Input, OutputKey>,
+): Composed<Name, C, Own, Input, OutputKey, OutputOf<C[number]>> {
+  const { context } = options;
+  const isFilter = typeof context === 'function';
+  return compose(options as AnyCompositionOptions, {
+    children: options.members,
+    keys: ['members', 'start', 'targets', 'maxTransfers', 'context'],
+    says: (names) => `Hands over between ${names}; ${options.start} begins.`,
+    config: {
+      pattern: 'transfer',
+      start: options.start,
+      transferTargets: targetsOf(options.members, options.targets),
+      maxTransfers: options.maxTransfers,
+      context: isFilter ? 'custom' : (context as TransferContext | undefined),
+    },
+    behaviour: { contextFilter: isFilter ? context : undefined },
+  }) as Composed<Name, C, Own, Input, OutputKey, OutputOf<C[number]>>;
+}
+
+function targetsOf(members: Children, targets: object | undefined): Record<string, string[]> {
+  if (targets !== undefined) {
+    return Object.fromEntries(
+      Object.entries(targets).map(([from, to]: [string, unknown]) => [
+        from,
+        Array.isArray(to) ? [...to] : (to as string[]),
+      ]),
+    );
+  }
+  const names = Array.isArray(members) ? members.map((member) => member?.name) : [];
+  return Object.fromEntries(names.map((from) => [from, names.filter((to) => to !== from)]));
+}

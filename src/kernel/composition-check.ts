@@ -1,0 +1,186 @@
+import type { AgentDefinition, CompositionConfig } from '../contracts/index.js';
+import { invalid, isStateKey, toolName } from './agent-check.js';
+import type { Problem } from './errors.js';
+
+/** What one check needs: the composition's plain options, its definition, and a way to say what is wrong at a key. */
+interface Subject {
+  config: CompositionConfig;
+  definition: AgentDefinition;
+  say: (key: string, message: string) => void;
+}
+
+/** Faults of one composition: its options and the names in them. Its children are not looked into. */
+export function checkComposition(definition: AgentDefinition, path: string): Problem[] {
+  const config = definition.descriptor?.composition;
+  if (config === undefined) {
+    const holdsChildren = definition.children !== undefined || definition.descriptor?.executor === 'composition';
+    return holdsChildren
+      ? [invalid(path, 'has the executor "composition" or children, but its descriptor says no composition')]
+      : [];
+  }
+  const problems: Problem[] = [];
+  const subject: Subject = {
+    config,
+    definition,
+    say: (key, message) => problems.push(invalid(key === '' ? path : `${path}.${key}`, message)),
+  };
+  checkChildren(subject);
+  checkPattern(subject);
+  checkSupervision(subject);
+  checkState(subject);
+  if (config.maxDepth !== undefined && !isCount(config.maxDepth))
+    subject.say('maxDepth', 'must be a whole number from 1');
+  for (const key of ['mapInput', 'until', 'contextFilter'] as const) {
+    const value = definition.behaviour?.[key];
+    if (value !== undefined && typeof value !== 'function') subject.say(key, 'must be a function');
+  }
+  return problems;
+}
+
+function checkChildren({ config, definition, say }: Subject): void {
+  const key = config.pattern === 'transfer' ? 'members' : 'children';
+  const { children } = definition;
+  if (!Array.isArray(children) || children.length === 0) {
+    say(key, 'needs at least one agent');
+    return;
+  }
+  for (const [index, child] of (children as readonly unknown[]).entries()) {
+    if ((child as { kind?: unknown } | undefined)?.kind !== 'agent') {
+      say(`${key}[${index}]`, 'is no agent, as agent() or a composition makes it');
+    }
+  }
+  const names = children.map((child: AgentDefinition | undefined) => child?.name);
+  if (JSON.stringify(names) !== JSON.stringify(config.children)) say(key, 'are not those that the descriptor names');
+}
+
+function checkPattern(subject: Subject): void {
+  const { pattern, maxIterations } = subject.config;
+  if (pattern === 'sequential') oneOf(subject, 'onFailure', ['stop', 'continue']);
+  if (pattern === 'parallel') checkParallel(subject);
+  if (pattern === 'loop' && !isCount(maxIterations)) {
+    subject.say('maxIterations', 'is required: a whole number from 1');
+  }
+  if (pattern === 'transfer') checkTransfer(subject);
+  if (pattern === 'hierarchical') checkHierarchical(subject);
+}
+
+function checkParallel(subject: Subject): void {
+  const { join } = subject.config;
+  const most = subject.config.children.length;
+  checkConcurrency(subject);
+  oneOf(subject, 'failure', ['settle', 'fail_fast']);
+  if (typeof join === 'object' && join !== null) {
+    if (!isCount(join.quorum) || join.quorum > most) {
+      subject.say(
+        'join.quorum',
+        `must be a whole number from 1 to ${most}, the number of children, not ${String(join.quorum)}`,
+      );
+    }
+  } else if (join !== undefined && join !== 'all' && join !== 'any') {
+    subject.say('join', 'must be "all", "any" or { quorum }');
+  }
+}
+
+function checkTransfer(subject: Subject): void {
+  const { config, say } = subject;
+  const isMember = (name: unknown) => typeof name === 'string' && config.children.includes(name);
+  const known = `members: ${config.children.join(', ') || 'none'}`;
+  if (!isMember(config.start)) say('start', `"${String(config.start)}" is no member; ${known}`);
+  for (const [from, targets] of Object.entries(config.transferTargets ?? {})) {
+    if (!isMember(from)) say(`targets.${from}`, `"${from}" is no member; ${known}`);
+    if (!Array.isArray(targets)) {
+      say(`targets.${from}`, 'must be a list of names of members');
+      continue;
+    }
+    for (const to of targets) if (!isMember(to)) say(`targets.${from}`, `"${String(to)}" is no member; ${known}`);
+  }
+  if (config.maxTransfers !== undefined && !isWhole(config.maxTransfers))
+    say('maxTransfers', 'must be a whole number from 0');
+  const { context } = config;
+  if (typeof context === 'object' && context !== null) {
+    if (!isCount(context.last)) say('context.last', 'must be a whole number from 1');
+  } else if (context !== undefined && !['full', 'summary', 'none', 'custom'].includes(context)) {
+    say('context', 'must be "full", "summary", "none", { last } or a function');
+  }
+}
+
+function checkHierarchical(subject: Subject): void {
+  const { config, definition, say } = subject;
+  const { leader } = definition;
+  checkConcurrency(subject);
+  if (leader?.kind !== 'agent') {
+    say('agent', 'must be the agent that leads');
+    return;
+  }
+  if (leader.name !== config.leader) say('agent', 'is not the leader that the descriptor names');
+  if (leader.descriptor?.executor === 'composition')
+    say('agent', `"${leader.name}" is a composition; only an agent can call others as tools`);
+  for (const tool of Array.isArray(leader.tools) ? leader.tools : []) {
+    const name = toolName(tool);
+    if (name !== undefined && config.children.includes(name)) {
+      say('children', `the child "${name}" has the name of a tool of its leader "${leader.name}"`);
+    }
+  }
+}
+
+function checkSupervision({ config, definition, say }: Subject): void {
+  const supervise = config.supervise ?? definition.behaviour?.supervise;
+  if (supervise === undefined) return;
+  const strategies = ['one_for_one', 'one_for_all', 'rest_for_one'];
+  if (supervise.strategy !== undefined && !strategies.includes(supervise.strategy)) {
+    say('supervise.strategy', `must be one of ${strategies.join(', ')}`);
+  }
+  for (const [name, rule] of Object.entries(supervise.children ?? {})) {
+    const key = `supervise.children.${name}`;
+    if (!config.children.includes(name))
+      say(key, `"${name}" is no child; children: ${config.children.join(', ') || 'none'}`);
+    if (rule?.restart !== undefined && rule.restart !== 'never' && rule.restart !== 'on_failure') {
+      say(`${key}.restart`, 'must be "never" or "on_failure"');
+    }
+    if (rule?.maxRestarts !== undefined && !isWhole(rule.maxRestarts))
+      say(`${key}.maxRestarts`, 'must be a whole number from 0');
+    for (const span of ['withinMs', 'backoffMs'] as const) {
+      const value = rule?.[span];
+      if (value !== undefined && !(Number.isFinite(value) && value >= 0))
+        say(`${key}.${span}`, 'must be a number of milliseconds from 0');
+    }
+  }
+}
+
+function checkState({ config, definition, say }: Subject): void {
+  for (const [key, declared] of Object.entries(definition.behaviour?.state ?? config.state ?? {})) {
+    const at = `state.${key}`;
+    if (!isStateKey(key)) say(at, `"${key}" is no name for a state key`);
+    if (typeof declared !== 'object' || declared === null) {
+      say(at, 'must be { initial, reducer? }');
+      continue;
+    }
+    const { initial, reducer } = declared;
+    const named = ['append', 'sum', 'last', 'custom'];
+    if (reducer !== undefined && typeof reducer !== 'function' && !named.includes(reducer)) {
+      say(`${at}.reducer`, 'must be "append", "sum", "last" or a function');
+    }
+    if (reducer === 'append' && initial !== undefined && !Array.isArray(initial))
+      say(`${at}.initial`, 'must be a list for "append"');
+    if (reducer === 'sum' && initial !== undefined && typeof initial !== 'number')
+      say(`${at}.initial`, 'must be a number for "sum"');
+  }
+}
+
+function checkConcurrency({ config, say }: Subject): void {
+  if (config.concurrency !== undefined && !isCount(config.concurrency))
+    say('concurrency', 'must be a whole number from 1');
+}
+
+function oneOf({ config, say }: Subject, key: 'onFailure' | 'failure', known: readonly string[]): void {
+  const value = config[key];
+  if (value !== undefined && !known.includes(value)) say(key, `must be ${known.map((one) => `"${one}"`).join(' or ')}`);
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isInteger(value) && Number(value) >= 1;
+}
+
+function isWhole(value: unknown): value is number {
+  return Number.isInteger(value) && Number(value) >= 0;
+}

@@ -1,0 +1,134 @@
+import type { AgentDefinition, AgentDescriptor } from '../contracts/index.js';
+import { checkAgent, invalid } from './agent-check.js';
+import { checkComposition } from './composition-check.js';
+import { type Problem, throwProblems } from './errors.js';
+import { copyJson } from './json-safe.js';
+
+/** Levels of agents that may stand below a composition that sets no `maxDepth`. */
+export const DEFAULT_MAX_DEPTH = 8;
+
+/**
+ * Every fault of a definition and all below it, each with its place (`report/gather/researcher.tools[1]`); empty when
+ * it can run. Touches nothing outside the definition: host tools and executors are checked when a session is made.
+ */
+export function checkDefinition(definition: AgentDefinition): Problem[] {
+  const tree: Tree = { problems: [], names: new Map(), state: new Map() };
+  visit(definition, { path: label(definition), depth: 0, deepest: Number.POSITIVE_INFINITY, above: [] }, tree);
+  return tree.problems;
+}
+
+/** The whole descriptor tree as a plain JSON copy. Throws `INVALID_DEFINITION` with every fault of the tree. */
+export function describeAgent(definition: AgentDefinition): AgentDescriptor {
+  throwProblems(checkDefinition(definition));
+  return copyJson(describe(definition));
+}
+
+/** What two names in one tree are compared by: case, surrounding space and the kind of separator do not tell them apart. */
+export function normalizeAgentName(name: string): string {
+  return name
+    .trim()
+    .toLowerCase()
+    .replace(/[\s_-]+/g, '_');
+}
+
+interface Tree {
+  problems: Problem[];
+  /** Normalised name → where it was first seen. */
+  names: Map<string, { path: string; definition: AgentDefinition }>;
+  state: Map<string, { path: string; initial: string; reducer: unknown }>;
+}
+
+interface Place {
+  path: string;
+  /** Levels below the root. */
+  depth: number;
+  deepest: number;
+  above: readonly AgentDefinition[];
+}
+
+function visit(definition: AgentDefinition, place: Place, tree: Tree): void {
+  if (place.above.includes(definition)) {
+    tree.problems.push(invalid(place.path, 'contains itself'));
+    return;
+  }
+  if (place.depth > place.deepest) {
+    tree.problems.push(
+      invalid(place.path, `lies deeper than maxDepth allows (${place.deepest} levels below the root)`),
+    );
+    return;
+  }
+  visitName(definition, place.path, tree);
+  tree.problems.push(...checkAgent(definition, place.path), ...checkComposition(definition, place.path));
+  visitState(definition, place.path, tree);
+  const inner: Omit<Place, 'path'> = {
+    depth: place.depth + 1,
+    deepest: deepestBelow(definition, place),
+    above: [...place.above, definition],
+  };
+  for (const child of [definition.leader, ...childrenOf(definition)]) {
+    if (isDefinition(child)) visit(child, { ...inner, path: `${place.path}/${label(child)}` }, tree);
+  }
+}
+
+function deepestBelow(definition: AgentDefinition, place: Place): number {
+  const own = definition.descriptor?.composition?.maxDepth;
+  if (typeof own === 'number') return Math.min(place.deepest, place.depth + own);
+  return place.depth === 0 ? DEFAULT_MAX_DEPTH : place.deepest;
+}
+
+function visitName(definition: AgentDefinition, path: string, tree: Tree): void {
+  if (typeof definition.name !== 'string') return;
+  const normal = normalizeAgentName(definition.name);
+  const first = tree.names.get(normal);
+  if (first === undefined) {
+    tree.names.set(normal, { path, definition });
+  } else if (first.definition === definition) {
+    tree.problems.push(
+      invalid(path, `the agent "${definition.name}" also stands at ${first.path}; names are unique in a tree`),
+    );
+  } else {
+    const clash = `the name "${definition.name}" is taken by "${first.definition.name}" at ${first.path}`;
+    tree.problems.push(invalid(path, `${clash}; names are unique in a tree, whatever their case and separators`));
+  }
+}
+
+function visitState(definition: AgentDefinition, path: string, tree: Tree): void {
+  for (const [key, declared] of Object.entries(definition.behaviour?.state ?? {})) {
+    const entry = { path, initial: JSON.stringify(declared?.initial) ?? 'none', reducer: declared?.reducer };
+    const first = tree.state.get(key);
+    if (first === undefined) tree.state.set(key, entry);
+    else if (first.initial !== entry.initial || first.reducer !== entry.reducer) {
+      tree.problems.push(
+        invalid(
+          `${path}.state.${key}`,
+          `differs from the declaration at ${first.path}: ${said(entry)} here, ${said(first)} there`,
+        ),
+      );
+    }
+  }
+}
+
+function said(entry: { initial: string; reducer: unknown }): string {
+  const reducer = typeof entry.reducer === 'function' ? 'a function' : String(entry.reducer ?? 'none');
+  return `initial ${entry.initial}, reducer ${reducer}`;
+}
+
+function describe(definition: AgentDefinition): AgentDescriptor {
+  const children = childrenOf(definition);
+  return {
+    ...definition.descriptor,
+    ...(children.length > 0 && { subAgents: children.map(describe) }),
+  };
+}
+
+function childrenOf(definition: AgentDefinition): readonly AgentDefinition[] {
+  return Array.isArray(definition.children) ? definition.children : [];
+}
+
+function isDefinition(value: unknown): value is AgentDefinition {
+  return typeof value === 'object' && value !== null && (value as { kind?: unknown }).kind === 'agent';
+}
+
+function label(definition: AgentDefinition): string {
+  return typeof definition.name === 'string' && definition.name !== '' ? definition.name : '(unnamed)';
+}

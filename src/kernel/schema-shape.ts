@@ -1,0 +1,141 @@
+import type { JsonFault } from './json-safe.js';
+
+const TYPES = ['string', 'number', 'integer', 'boolean', 'object', 'array', 'null'];
+const SCHEMA_KEYS = [
+  'items',
+  'contains',
+  'not',
+  'if',
+  'then',
+  'else',
+  'additionalProperties',
+  'propertyNames',
+  'unevaluatedItems',
+  'unevaluatedProperties',
+  'additionalItems',
+];
+const SCHEMA_LIST_KEYS = ['anyOf', 'oneOf', 'allOf', 'prefixItems'];
+const SCHEMA_MAP_KEYS = ['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'];
+const NUMBER_KEYS = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'];
+const COUNT_KEYS = ['minLength', 'maxLength', 'minItems', 'maxItems', 'minProperties', 'maxProperties'];
+
+type Keywords = Record<string, unknown>;
+
+/**
+ * What would keep a schema from being compiled, found without a compiler: keywords of the wrong shape, unknown types,
+ * patterns that are no regular expression, references that lead nowhere. `schema` is plain JSON.
+ */
+export function schemaFaults(schema: unknown): JsonFault[] {
+  const faults: JsonFault[] = [];
+  if (isKeywords(schema)) visit(schema, '', schema, faults);
+  else faults.push({ at: '', message: 'a schema is an object' });
+  return faults;
+}
+
+/** Whether every value that the schema accepts is an object, as far as its keywords say. */
+export function describesObjects(schema: unknown, root: unknown = schema, following: readonly string[] = []): boolean {
+  if (!isKeywords(schema)) return false;
+  if (schema.type !== undefined) return schema.type === 'object';
+  const all = (list: unknown) =>
+    Array.isArray(list) && list.length > 0 && list.every((one) => describesObjects(one, root, following));
+  if (all(schema.anyOf) || all(schema.oneOf)) return true;
+  if (Array.isArray(schema.allOf) && schema.allOf.some((one) => describesObjects(one, root, following))) return true;
+  const target = schema.$ref;
+  if (typeof target === 'string' && !following.includes(target)) {
+    return describesObjects(resolveLocal(root, target), root, [...following, target]);
+  }
+  return isKeywords(schema.properties);
+}
+
+function visit(schema: unknown, at: string, root: Keywords, faults: JsonFault[]): void {
+  const say = (key: string, message: string) => faults.push({ at: `${at}.${key}`, message });
+  if (typeof schema === 'boolean') return;
+  if (!isKeywords(schema)) {
+    faults.push({ at, message: 'must be a schema: an object or a boolean' });
+    return;
+  }
+  for (const type of schema.type === undefined ? [] : [schema.type].flat()) {
+    if (!TYPES.includes(type as string))
+      say('type', `unknown type ${JSON.stringify(type)}; known: ${TYPES.join(', ')}`);
+  }
+  if (schema.required !== undefined && !isListOf(schema.required, (one) => typeof one === 'string')) {
+    say('required', 'must be a list of property names');
+  }
+  if (schema.enum !== undefined && !Array.isArray(schema.enum)) say('enum', 'must be a list of values');
+  for (const key of NUMBER_KEYS) {
+    if (schema[key] !== undefined && typeof schema[key] !== 'number') say(key, 'must be a number');
+  }
+  for (const key of COUNT_KEYS) {
+    const count = schema[key];
+    if (count !== undefined && !(Number.isInteger(count) && Number(count) >= 0))
+      say(key, 'must be a whole number from 0');
+  }
+  if (schema.pattern !== undefined && !isPattern(schema.pattern)) say('pattern', 'is no regular expression');
+  if (schema.$ref !== undefined) visitReference(schema.$ref, root, (message) => say('$ref', message));
+  const visitList = (list: readonly unknown[], key: string) => {
+    for (const [index, one] of list.entries()) visit(one, `${at}.${key}[${index}]`, root, faults);
+  };
+  for (const key of SCHEMA_KEYS) {
+    const inner = schema[key];
+    // Before 2020-12 `items` may be a list of schemas.
+    if (key === 'items' && Array.isArray(inner)) visitList(inner, key);
+    else if (inner !== undefined) visit(inner, `${at}.${key}`, root, faults);
+  }
+  for (const key of SCHEMA_LIST_KEYS) {
+    const list = schema[key];
+    if (list === undefined) continue;
+    if (!Array.isArray(list) || list.length === 0) say(key, 'must be a list of schemas, at least one');
+    else visitList(list, key);
+  }
+  for (const key of SCHEMA_MAP_KEYS) {
+    const map = schema[key];
+    if (map === undefined) continue;
+    if (!isKeywords(map)) say(key, 'must be an object of schemas');
+    else for (const [name, one] of Object.entries(map)) visit(one, `${at}.${key}.${name}`, root, faults);
+  }
+}
+
+function visitReference(target: unknown, root: Keywords, say: (message: string) => void): void {
+  if (typeof target !== 'string') say('must be a text');
+  // Anchors and ids are left to the compiler.
+  else if (target === '#' || target.startsWith('#/')) {
+    if (resolveLocal(root, target) === undefined) say(`${target} leads nowhere in this schema`);
+  }
+}
+
+function resolveLocal(root: unknown, target: string): unknown {
+  if (target === '#') return root;
+  let current: unknown = root;
+  for (const step of target.slice(2).split('/')) {
+    const key = decode(step).replaceAll('~1', '/').replaceAll('~0', '~');
+    if (typeof current !== 'object' || current === null || !Object.hasOwn(current, key)) return undefined;
+    current = (current as Keywords)[key];
+  }
+  return current;
+}
+
+function decode(step: string): string {
+  try {
+    return decodeURIComponent(step);
+  } catch {
+    return step;
+  }
+}
+
+function isPattern(pattern: unknown): boolean {
+  if (typeof pattern !== 'string') return false;
+  try {
+    new RegExp(pattern, 'u');
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function isListOf(value: unknown, test: (one: unknown) => boolean): boolean {
+  return Array.isArray(value) && value.every(test);
+}
+
+function isKeywords(value: unknown): value is Keywords {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
