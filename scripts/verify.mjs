@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { argv, execPath, exit, stdout } from 'node:process';
 import { fileURLToPath } from 'node:url';
+import { closingLine } from './closing-line.mjs';
 import { tsc } from './tsc.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -71,23 +72,6 @@ async function run({ name, command, live }) {
   return code === 0;
 }
 
-/**
- * @param {boolean} passed whether vitest said so: a file that does not load, or an error between tests, counts as one failure
- */
-function closingLine(passed) {
-  if (!existsSync(results)) return '0 passed, 1 failed';
-  /** @type {{ numPassedTests: number, numFailedTests: number, numPendingTests: number, numTodoTests: number, testResults: { status: string, assertionResults: { status: string }[] }[] }} */
-  const found = JSON.parse(readFileSync(results, 'utf8'));
-  const unloaded = found.testResults.filter(
-    (file) => file.status === 'failed' && !file.assertionResults.some((each) => each.status === 'failed'),
-  );
-  const failed = found.numFailedTests + unloaded.length;
-  const skipped = found.numPendingTests + found.numTodoTests;
-  const counts = [`${found.numPassedTests} passed`, `${failed === 0 && !passed ? 1 : failed} failed`];
-  if (skipped > 0) counts.push(`${skipped} skipped`);
-  return counts.join(', ');
-}
-
 const wanted = argv.slice(2);
 const unknown = wanted.filter((name) => !steps.some((step) => step.name === name));
 if (unknown.length > 0) {
@@ -103,6 +87,7 @@ for (const step of steps) {
   tested = step.name === 'tests';
   if (!passed) break;
 }
-if (tested) console.log(closingLine(passed));
+const report = existsSync(results) ? JSON.parse(readFileSync(results, 'utf8')) : undefined;
+if (tested) console.log(closingLine(report, passed));
 rmSync(scratch, { recursive: true, force: true });
 exit(passed ? 0 : 1);
