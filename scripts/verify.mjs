@@ -5,7 +5,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { argv, execPath, exit, stdout } from 'node:process';
+import process, { argv, execPath, exit, stdout } from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { closingLine } from './closing-line.mjs';
 import { tsc } from './tsc.mjs';
@@ -13,6 +13,7 @@ import { tsc } from './tsc.mjs';
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const scratch = mkdtempSync(join(tmpdir(), 'troupe-verify-'));
 const results = join(scratch, 'tests.json');
+process.on('exit', () => rmSync(scratch, { recursive: true, force: true }));
 
 /**
  * `live` steps show their output as it comes, the others only when they fail.
@@ -89,5 +90,4 @@ for (const step of steps) {
 }
 const report = existsSync(results) ? JSON.parse(readFileSync(results, 'utf8')) : undefined;
 if (tested) console.log(closingLine(report, passed));
-rmSync(scratch, { recursive: true, force: true });
-exit(passed ? 0 : 1);
+process.exitCode = passed ? 0 : 1;
