@@ -1,0 +1,49 @@
+import { chmod, mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import type { ToolDefinition, ToolResultData } from '../../src/contracts/index.js';
+import { workspaceTools } from '../../src/tools/workspace.js';
+
+/** A folder `ws` with these files, inside a folder of its own, both gone after `remove`. Contents by path. */
+export async function workspaceFolder(files: Record<string, string | Uint8Array> = {}) {
+  const outer = await realpath(await mkdtemp(join(tmpdir(), 'troupe-workspace-')));
+  await chmod(outer, 0o755);
+  const root = join(outer, 'ws');
+  await mkdir(root);
+  const write = async (path: string, content: string | Uint8Array) => {
+    await mkdir(dirname(join(outer, path)), { recursive: true });
+    await writeFile(join(outer, path), content);
+  };
+  for (const [path, content] of Object.entries(files)) await write(`ws/${path}`, content);
+  return { outer, root, write, remove: () => rm(outer, { recursive: true, force: true }) };
+}
+
+/** Calls the tools of a workspace as a host does. */
+export function callerOf(root: string, signal: AbortSignal = new AbortController().signal) {
+  const tools = new Map(workspaceTools({ root }).map((tool): [string, ToolDefinition] => [tool.name, tool]));
+  return async (name: string, args: object = {}): Promise<ToolResultData> => {
+    const execute = tools.get(name)?.execute as (args: object, context: object) => Promise<ToolResultData>;
+    return execute(args, { signal });
+  };
+}
+
+export const textOf = (result: ToolResultData, part = 0): string => {
+  const content = result.llmContent[part];
+  return content?.type === 'text' ? content.text : '';
+};
+
+/** The sentences about what was left out. */
+export const noteOf = (result: ToolResultData): string => textOf(result, 1);
+
+export const dataOf = <T>(result: ToolResultData): T => result.data as T;
+
+/** Runs `task` without the rights of root, for which no file is unreadable. */
+export async function asOrdinaryUser<T>(task: () => Promise<T>): Promise<T> {
+  if (process.geteuid?.() !== 0) return task();
+  process.seteuid?.(65_534);
+  try {
+    return await task();
+  } finally {
+    process.seteuid?.(0);
+  }
+}
