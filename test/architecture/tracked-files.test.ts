@@ -26,6 +26,12 @@ test('no file holds a path of the machine that it was written on', () => {
   expect(trackedFiles().flatMap((file) => machinePaths(file, textOf(file) ?? ''))).toEqual([]);
 });
 
+test('no lock names the registry that it was made with', () => {
+  const locks = trackedFiles().filter((file) => file.endsWith('package-lock.json'));
+  expect(locks).toContain('package-lock.json');
+  expect(locks.filter((file) => /"resolved": "http/.test(textOf(file) ?? ''))).toEqual([]);
+});
+
 test('a path of a machine is found, with its line', () => {
   const path = ['', 'work', 'main', 'src'].join('/');
   expect(machinePaths('a.md', `one\nsee ${path}.`)).toEqual([`a.md:2: ${path}.`]);
