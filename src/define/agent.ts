@@ -15,8 +15,8 @@ import { invalid } from '../kernel/agent-check.js';
 import { checkDefinition } from '../kernel/definition.js';
 import { type Problem, throwProblems } from '../kernel/errors.js';
 import { DEFAULT_INPUT_SCHEMA, readSchema } from '../kernel/schema.js';
+import { plainOption, unknownKeys } from './author-options.js';
 import type { AgentInput, AgentOutput, WrittenState } from './infer.js';
-import { unknownKeys } from './option-keys.js';
 
 export interface AgentOptions<
   Name extends string,
@@ -123,8 +123,8 @@ export function agent<
       ...(options.capabilities && { capabilities: [...options.capabilities] }),
       ...ownTools(tools),
       ...requiredTools(tools, options.requiredTools),
-      ...(options.constraints && { constraints: options.constraints }),
-      ...(options.metadata && { metadata: options.metadata }),
+      ...plainOption('constraints', options.constraints),
+      ...plainOption('metadata', options.metadata),
     },
     tools: Array.isArray(tools) ? [...tools] : tools,
     ...keep(options, [

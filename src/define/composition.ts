@@ -15,8 +15,8 @@ import type {
 import { checkDefinition } from '../kernel/definition.js';
 import { type Problem, throwProblems } from '../kernel/errors.js';
 import { DEFAULT_INPUT_SCHEMA, readSchema } from '../kernel/schema.js';
+import { plainOption, unknownKeys } from './author-options.js';
 import type { AgentInput, ChildName, Children, NamesIn, Results, TreeState, WrittenState } from './infer.js';
-import { unknownKeys } from './option-keys.js';
 
 /** One declared state key. `T` is the type of its values. */
 export interface StateKey<T> {
@@ -154,16 +154,16 @@ export function compose(options: AnyCompositionOptions, pattern: Pattern): Agent
       inputSchema: input?.jsonSchema ?? DEFAULT_INPUT_SCHEMA,
       capabilities: [...CAPABILITIES],
       subAgents: children.map((child) => child?.descriptor),
-      ...(options.constraints && { constraints: options.constraints }),
+      ...plainOption('constraints', options.constraints),
       composition: {
         ...defined(pattern.config),
         pattern: pattern.config.pattern,
         children: names,
         ...(options.maxDepth !== undefined && { maxDepth: options.maxDepth }),
-        ...(options.supervise && { supervise: options.supervise as SuperviseConfig }),
+        ...plainOption('supervise', options.supervise as SuperviseConfig | undefined),
         ...(options.state && { state: describeState(options.state) }),
       },
-      ...(options.metadata && { metadata: options.metadata }),
+      ...plainOption('metadata', options.metadata),
     },
     tools: [],
     children,

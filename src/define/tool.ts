@@ -1,10 +1,9 @@
 import type { SchemaInput, ToolAnnotations, ToolContext, ToolDefinition } from '../contracts/index.js';
-import { invalid, toolNameFault } from '../kernel/agent-check.js';
+import { invalid, jsonProblems, toolNameFault } from '../kernel/agent-check.js';
 import { throwProblems } from '../kernel/errors.js';
-import { copyJson, jsonFaults } from '../kernel/json-safe.js';
 import { readSchema } from '../kernel/schema.js';
+import { plainOption, unknownKeys } from './author-options.js';
 import type { ToolArgs, ToolReturn } from './infer.js';
-import { unknownKeys } from './option-keys.js';
 
 export interface ToolOptions<Name extends string, Schema extends SchemaInput | undefined, Result> {
   /** Letters, digits and `_ . : / -`, at most 64. */
@@ -64,8 +63,8 @@ export function tool<const Name extends string, Schema extends SchemaInput | und
   if (options.timeoutMs !== undefined && !(Number.isFinite(options.timeoutMs) && options.timeoutMs > 0)) {
     problems.push(invalid(`${path}.timeoutMs`, 'must be a number of milliseconds above 0'));
   }
-  const { annotations = {} } = options;
-  problems.push(...jsonFaults(annotations).map((fault) => invalid(`${path}.annotations${fault.at}`, fault.message)));
+  const { annotations } = options;
+  if (annotations !== undefined) problems.push(...jsonProblems(annotations, `${path}.annotations`));
   const parameters = readSchema(options.parameters ?? NO_PARAMETERS, { path: `${path}.parameters`, objectOnly: true });
   const output =
     options.outputSchema === undefined
@@ -81,7 +80,7 @@ export function tool<const Name extends string, Schema extends SchemaInput | und
       ...(options.displayName !== undefined && { displayName: options.displayName }),
       description: options.description,
       parametersSchema: parameters.jsonSchema,
-      ...(options.annotations !== undefined && { annotations: copyJson(annotations) }),
+      ...plainOption('annotations', annotations),
     },
     ...(parameters.validator && { validate: parameters.validator }),
     ...(options.timeoutMs !== undefined && { timeoutMs: options.timeoutMs }),

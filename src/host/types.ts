@@ -145,12 +145,13 @@ export interface HostSession extends AgentSession {
 }
 
 export interface Host {
-  run<Output>(
-    agent: AgentDefinition<string, never, Output, never> | AgentDefinition<string, unknown, Output>,
-    input: string | readonly ContentPart[] | object,
+  /** `input`: text, parts, or data of the agent's `inputSchema`. */
+  run<Input, Output>(
+    agent: AgentDefinition<string, Input, Output>,
+    input: NoInfer<string | readonly ContentPart[] | Input>,
     options?: RunOptions,
   ): Run<Output>;
-  session(agent: AgentDefinition<string, never, unknown, never> | AgentDefinition, options?: RunOptions): HostSession;
+  session(agent: AgentDefinition, options?: RunOptions): HostSession;
   /** What the log has after that point, then live, with no gap and no double; ends after the root's `stream_end` if no run follows. */
   attach(sessionId: string, options?: { after?: number | string }): AsyncIterable<AgentEvent>;
   list(agentName?: string): Promise<SessionSummary[]>;

@@ -1,6 +1,6 @@
 import type { AgentConstraints, AgentDefinition, ToolDefinition } from '../contracts/index.js';
 import type { Problem } from './errors.js';
-import { jsonFaults } from './json-safe.js';
+import { jsonFault } from './json-value.js';
 import { isCompatible } from './version.js';
 
 const AGENT_NAME = /^[A-Za-z_][A-Za-z0-9_-]*$/;
@@ -36,8 +36,23 @@ export function checkAgent(definition: AgentDefinition, path: string): Problem[]
     ...checkFunctions(definition, path),
     ...checkKeys(definition, path),
     ...checkVersion(definition, path),
-    ...jsonFaults(own).map((fault) => invalid(`${path}${fault.at}`, fault.message)),
+    ...jsonProblems(own, path),
   ];
+}
+
+/** One problem for each key, and each key of the objects in it, whose value JSON would lose or change. */
+export function jsonProblems(bag: object, path: string): Problem[] {
+  return Object.entries(bag).flatMap(([key, value]) => {
+    const isBag = typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
+    const inner = isBag ? Object.entries(value as object) : [];
+    const faults = inner.flatMap(([name, one]) => jsonFaultAt(one, `${path}.${key}.${name}`));
+    return faults.length > 0 ? faults : jsonFaultAt(value, `${path}.${key}`);
+  });
+}
+
+function jsonFaultAt(value: unknown, path: string): Problem[] {
+  const fault = value === undefined ? undefined : jsonFault(value);
+  return fault === undefined ? [] : [invalid(path, `must be plain JSON: ${fault.trim()}`)];
 }
 
 /** What is wrong with the name of a tool; undefined when nothing is. */
@@ -87,7 +102,7 @@ function checkTools(definition: AgentDefinition, path: string): Problem[] {
 }
 
 /** The name by which the agent's model says a tool; undefined: not a tool. */
-export function toolName(tool: unknown): string | undefined {
+function toolName(tool: unknown): string | undefined {
   if (typeof tool === 'string') return tool.trim() === '' ? undefined : tool;
   if (typeof tool !== 'object' || tool === null) return undefined;
   const { kind, name } = tool as Partial<ToolDefinition>;
@@ -148,7 +163,7 @@ function checkKeys({ outputKey, contextBudget }: AgentDefinition, path: string):
 }
 
 /** `__proto__` is no key: too many object operations take it for something else. */
-export function isStateKey(key: unknown): key is string {
+function isStateKey(key: unknown): key is string {
   return typeof key === 'string' && key !== '' && key !== '__proto__';
 }
 

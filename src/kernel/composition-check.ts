@@ -1,5 +1,5 @@
 import type { AgentDefinition, CompositionConfig } from '../contracts/index.js';
-import { invalid, isStateKey, toolName } from './agent-check.js';
+import { invalid } from './agent-check.js';
 import type { Problem } from './errors.js';
 
 /** What one check needs: the composition's plain options, its definition, and a way to say what is wrong at a key. */
@@ -116,9 +116,9 @@ function checkHierarchical(subject: Subject): void {
   if (leader.descriptor?.executor === 'composition')
     say('agent', `"${leader.name}" is a composition; only an agent can call others as tools`);
   for (const tool of Array.isArray(leader.tools) ? leader.tools : []) {
-    const name = toolName(tool);
-    if (name !== undefined && config.children.includes(name)) {
-      say('children', `the child "${name}" has the name of a tool of its leader "${leader.name}"`);
+    // A name among the tools may mean the child itself.
+    if (typeof tool === 'object' && config.children.includes(tool?.name)) {
+      say('children', `the child "${tool.name}" has the name of a tool of its leader "${leader.name}"`);
     }
   }
 }
@@ -147,23 +147,11 @@ function checkSupervision({ config, definition, say }: Subject): void {
   }
 }
 
+/** Initial values and reducers are looked at where the declarations of the whole tree are joined. */
 function checkState({ config, definition, say }: Subject): void {
   for (const [key, declared] of Object.entries(definition.behaviour?.state ?? config.state ?? {})) {
-    const at = `state.${key}`;
-    if (!isStateKey(key)) say(at, `"${key}" is no name for a state key`);
-    if (typeof declared !== 'object' || declared === null) {
-      say(at, 'must be { initial, reducer? }');
-      continue;
-    }
-    const { initial, reducer } = declared;
-    const named = ['append', 'sum', 'last', 'custom'];
-    if (reducer !== undefined && typeof reducer !== 'function' && !named.includes(reducer)) {
-      say(`${at}.reducer`, 'must be "append", "sum", "last" or a function');
-    }
-    if (reducer === 'append' && initial !== undefined && !Array.isArray(initial))
-      say(`${at}.initial`, 'must be a list for "append"');
-    if (reducer === 'sum' && initial !== undefined && typeof initial !== 'number')
-      say(`${at}.initial`, 'must be a number for "sum"');
+    if (key === '') say('state', 'a state key needs a name');
+    if (typeof declared !== 'object' || declared === null) say(`state.${key}`, 'must be { initial, reducer? }');
   }
 }
 

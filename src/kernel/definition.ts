@@ -2,7 +2,7 @@ import type { AgentDefinition, AgentDescriptor } from '../contracts/index.js';
 import { checkAgent, invalid } from './agent-check.js';
 import { checkComposition } from './composition-check.js';
 import { type Problem, throwProblems } from './errors.js';
-import { copyJson } from './json-safe.js';
+import { mergeDeclarations, type StateDeclaration } from './state-declaration.js';
 
 /** Levels of agents that may stand below a composition that sets no `maxDepth`. */
 export const DEFAULT_MAX_DEPTH = 8;
@@ -12,15 +12,15 @@ export const DEFAULT_MAX_DEPTH = 8;
  * it can run. Touches nothing outside the definition: host tools and executors are checked when a session is made.
  */
 export function checkDefinition(definition: AgentDefinition): Problem[] {
-  const tree: Tree = { problems: [], names: new Map(), state: new Map() };
+  const tree: Tree = { problems: [], names: new Map(), state: [] };
   visit(definition, { path: label(definition), depth: 0, deepest: Number.POSITIVE_INFINITY, above: [] }, tree);
-  return tree.problems;
+  return [...tree.problems, ...mergeDeclarations(tree.state).problems];
 }
 
 /** The whole descriptor tree as a plain JSON copy. Throws `INVALID_DEFINITION` with every fault of the tree. */
 export function describeAgent(definition: AgentDefinition): AgentDescriptor {
   throwProblems(checkDefinition(definition));
-  return copyJson(describe(definition));
+  return JSON.parse(JSON.stringify(describe(definition))) as AgentDescriptor;
 }
 
 /** What two names in one tree are compared by: case, surrounding space and the kind of separator do not tell them apart. */
@@ -35,7 +35,8 @@ interface Tree {
   problems: Problem[];
   /** Normalised name → where it was first seen. */
   names: Map<string, { path: string; definition: AgentDefinition }>;
-  state: Map<string, { path: string; initial: string; reducer: unknown }>;
+  /** What each composition declares, outermost first. */
+  state: { path: string; declaration: StateDeclaration }[];
 }
 
 interface Place {
@@ -59,7 +60,10 @@ function visit(definition: AgentDefinition, place: Place, tree: Tree): void {
   }
   visitName(definition, place.path, tree);
   tree.problems.push(...checkAgent(definition, place.path), ...checkComposition(definition, place.path));
-  visitState(definition, place.path, tree);
+  const declared = Object.entries(definition.behaviour?.state ?? {}).filter(
+    ([, entry]) => typeof entry === 'object' && entry,
+  );
+  if (declared.length > 0) tree.state.push({ path: `${place.path}.state`, declaration: Object.fromEntries(declared) });
   const inner: Omit<Place, 'path'> = {
     depth: place.depth + 1,
     deepest: deepestBelow(definition, place),
@@ -90,27 +94,6 @@ function visitName(definition: AgentDefinition, path: string, tree: Tree): void 
     const clash = `the name "${definition.name}" is taken by "${first.definition.name}" at ${first.path}`;
     tree.problems.push(invalid(path, `${clash}; names are unique in a tree, whatever their case and separators`));
   }
-}
-
-function visitState(definition: AgentDefinition, path: string, tree: Tree): void {
-  for (const [key, declared] of Object.entries(definition.behaviour?.state ?? {})) {
-    const entry = { path, initial: JSON.stringify(declared?.initial) ?? 'none', reducer: declared?.reducer };
-    const first = tree.state.get(key);
-    if (first === undefined) tree.state.set(key, entry);
-    else if (first.initial !== entry.initial || first.reducer !== entry.reducer) {
-      tree.problems.push(
-        invalid(
-          `${path}.state.${key}`,
-          `differs from the declaration at ${first.path}: ${said(entry)} here, ${said(first)} there`,
-        ),
-      );
-    }
-  }
-}
-
-function said(entry: { initial: string; reducer: unknown }): string {
-  const reducer = typeof entry.reducer === 'function' ? 'a function' : String(entry.reducer ?? 'none');
-  return `initial ${entry.initial}, reducer ${reducer}`;
 }
 
 function describe(definition: AgentDefinition): AgentDescriptor {

@@ -1,4 +1,8 @@
-import type { JsonFault } from './json-safe.js';
+/** One keyword that is not as it must be; `at` is its place, such as `.properties.x.type`. */
+export interface SchemaFault {
+  at: string;
+  message: string;
+}
 
 const TYPES = ['string', 'number', 'integer', 'boolean', 'object', 'array', 'null'];
 const SCHEMA_KEYS = [
@@ -25,8 +29,8 @@ type Keywords = Record<string, unknown>;
  * What would keep a schema from being compiled, found without a compiler: keywords of the wrong shape, unknown types,
  * patterns that are no regular expression, references that lead nowhere. `schema` is plain JSON.
  */
-export function schemaFaults(schema: unknown): JsonFault[] {
-  const faults: JsonFault[] = [];
+export function schemaFaults(schema: unknown): SchemaFault[] {
+  const faults: SchemaFault[] = [];
   if (isKeywords(schema)) visit(schema, '', schema, faults);
   else faults.push({ at: '', message: 'a schema is an object' });
   return faults;
@@ -47,7 +51,7 @@ export function describesObjects(schema: unknown, root: unknown = schema, follow
   return isKeywords(schema.properties);
 }
 
-function visit(schema: unknown, at: string, root: Keywords, faults: JsonFault[]): void {
+function visit(schema: unknown, at: string, root: Keywords, faults: SchemaFault[]): void {
   const say = (key: string, message: string) => faults.push({ at: `${at}.${key}`, message });
   if (typeof schema === 'boolean') return;
   if (!isKeywords(schema)) {

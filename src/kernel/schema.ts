@@ -1,6 +1,6 @@
 import type { JsonSchema, SchemaInput, SchemaPair, StandardSchema } from '../contracts/index.js';
 import { describeError, type Problem } from './errors.js';
-import { copyJson, jsonFaults } from './json-safe.js';
+import { inertJson, jsonFault } from './json-value.js';
 import { describesObjects, schemaFaults } from './schema-shape.js';
 
 export { schemaCompileFault, validateJson } from './validate-json.js';
@@ -21,7 +21,7 @@ export function isDefaultInputSchema(schema: JsonSchema): boolean {
 
 /** What became of a schema that an author handed in. */
 export interface SchemaReading {
-  /** Plain JSON, draft 2020-12 unless its own `$schema` says otherwise; `{ type: 'object' }` when there are problems. */
+  /** A frozen copy, plain JSON, draft 2020-12 unless its own `$schema` says otherwise; `{ type: 'object' }` when there are problems. */
   jsonSchema: JsonSchema;
   /** Absent for plain JSON Schema. */
   validator?: StandardSchema<unknown, unknown>;
@@ -39,18 +39,24 @@ export function readSchema(given: SchemaInput, place: { path: string; objectOnly
   });
   const found = findSchema(given);
   if ('fault' in found) return failed(found.fault);
-  const problems = [...jsonFaults(found.jsonSchema), ...schemaFaults(found.jsonSchema)].map((fault) => ({
+  const lost = jsonFault(found.jsonSchema);
+  if (lost !== undefined) return failed(`the JSON Schema must be plain JSON: ${lost.trim()}`);
+  const problems = schemaFaults(found.jsonSchema).map(({ at, message }) => ({
     code: 'INVALID_DEFINITION',
-    path: `${place.path}${fault.at}`,
-    message: fault.message,
+    path: `${place.path}${at}`,
+    message,
   }));
   if (problems.length > 0) return { jsonSchema: { type: 'object' }, problems };
-  const plain = withoutDraft(copyJson(found.jsonSchema));
-  const jsonSchema = place.objectOnly && plain.type === undefined ? { type: 'object', ...plain } : plain;
+  const plain = withoutDraft(found.jsonSchema);
   if (place.objectOnly && Object.keys(plain).length > 0 && !describesObjects(plain)) {
     return failed(`must describe an object, such as { type: 'object', properties: { … } }; this is ${kindOf(plain)}`);
   }
-  return { jsonSchema, ...(found.validator && { validator: found.validator }), problems: [] };
+  const jsonSchema = place.objectOnly && plain.type === undefined ? { type: 'object', ...plain } : plain;
+  return {
+    jsonSchema: inertJson(jsonSchema, place.path) as JsonSchema,
+    ...(found.validator && { validator: found.validator }),
+    problems: [],
+  };
 }
 
 type Found = { jsonSchema: JsonSchema; validator?: StandardSchema<unknown, unknown> } | { fault: string };
