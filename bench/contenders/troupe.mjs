@@ -1,0 +1,188 @@
+// Troupe complete: a host with a policy, a hook before each model call and each tool call, the log in the default
+// (memory) store, and a consumer that reads every event. Built: `npm run build` at the top.
+import {
+  agent,
+  createHost,
+  defineHook,
+  loop,
+  parallel,
+  policyFromToml,
+  sequential,
+  tool,
+} from '../../dist/src/index.js';
+import { ANSWER, CHAIN, CHUNK, CHUNKS, LOOP, PROMPT, roundsIn, TOOL, TOOL_ROUNDS, waitFor } from '../work.mjs';
+
+const answer = { content: [{ type: 'text', text: ANSWER }], finishReason: 'stop' };
+const model = (generateStream) => ({
+  generateStream,
+  generate() {
+    throw new Error('this model only streams');
+  },
+});
+
+const answering = model(async function* () {
+  yield answer;
+});
+
+const calling = model(async function* ({ messages }) {
+  if (roundsIn(messages.length) >= TOOL_ROUNDS) yield answer;
+  else yield { content: [], toolCalls: [{ name: TOOL.name, args: TOOL.args }], finishReason: 'tool_calls' };
+});
+
+const chunking = model(async function* () {
+  for (let i = 0; i < CHUNKS; i++) yield { content: [{ type: 'text', text: CHUNK }] };
+  yield { content: [], finishReason: 'stop' };
+});
+
+/** Answers only when it is aborted. */
+const waiting = (arrived) =>
+  model(async function* ({ signal }) {
+    const aborted = new Promise((_, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+    });
+    arrived();
+    await aborted;
+    yield answer;
+  });
+
+const rules = '[[rules]]\ntoolName = "*"\ndecision = "allow"\npriority = 100\n';
+const policy = [policyFromToml(rules, { tier: 'user', file: 'bench.toml' })];
+const hooks = ['before_model', 'before_tool'].map((point) => defineHook(point, async () => ({ action: 'proceed' })));
+
+const host = (more) => createHost({ policy, hooks, appName: 'bench', ...more });
+const one = (name, of = answering, more) => agent({ name, description: 'Answers.', model: of, ...more });
+const children = (count, of) => Array.from({ length: count }, (_, i) => one(`agent_${i}`, of));
+
+/** Reads a run to its end; resolves with how many of its events count. */
+async function read(run, counts) {
+  let seen = 0;
+  for await (const event of run) if (counts(event)) seen++;
+  const { ok, reason, data } = await run.result;
+  if (!ok) throw new Error(`the run ended with ${reason}: ${JSON.stringify(data)}`);
+  return seen;
+}
+
+const answers = (event) => event.type === 'message' && event.role === 'agent';
+const results = (event) => event.type === 'tool_response' && !event.isError;
+
+const runs = (definition, counts = answers) => {
+  const own = host();
+  return () => read(own.run(definition, PROMPT), counts);
+};
+
+const lookUp = tool({
+  name: TOOL.name,
+  description: TOOL.description,
+  parameters: TOOL.parameters,
+  execute: async () => TOOL.result,
+});
+
+export const singleTurn = () => runs(one('one'));
+
+export const toolRounds = () =>
+  runs(one('one', calling, { tools: [lookUp], constraints: { maxTurns: TOOL_ROUNDS + 5 } }), results);
+
+export const chain10 = () => runs(sequential({ name: 'chain', children: children(CHAIN) }));
+
+export const loop100 = () => runs(loop({ name: 'loop', children: [one('one')], maxIterations: LOOP }));
+
+/** Increments carry text; the event that closes a message may carry none. */
+export const chunks10000 = () =>
+  runs(one('one', chunking), (event) => answers(event) && event.content[0]?.text === CHUNK);
+
+export const fanOut = (count) =>
+  runs(parallel({ name: 'team', children: children(count), concurrency: count }), answers);
+
+const open = (own, definition) => {
+  const session = own.session(definition);
+  return {
+    session,
+    async turn() {
+      let seen = 0;
+      for await (const event of session.stream({ kind: 'message', content: PROMPT }).stream) {
+        if (answers(event)) seen++;
+      }
+      return seen;
+    },
+  };
+};
+
+const idle = (own) => {
+  const definition = one('one');
+  return async () => {
+    const { session, turn } = open(own, definition);
+    if ((await turn()) !== 1) throw new Error('no answer');
+    return session;
+  };
+};
+
+/** A store that keeps what it is given somewhere else: here, nowhere. */
+const elsewhere = () => {
+  const nothing = {
+    [Symbol.asyncIterator]: () => ({ next: async () => ({ done: true, value: undefined }) }),
+  };
+  let made = 0;
+  const handle = (id, agentName) => ({
+    id,
+    agentName,
+    events: nothing,
+    state: {},
+    lastUpdateTime: '2026-01-01T00:00:00.000Z',
+    append() {},
+    snapshot: () => ({ id, agentName, events: [], state: {} }),
+    close() {},
+  });
+  return {
+    create: (agentName, metadata) => handle(metadata?.id ?? `session_${made++}`, agentName),
+    load: (id) => handle(id, 'one'),
+    list: () => [],
+    delete() {},
+  };
+};
+
+export const idleMemory = () => idle(host({ store: elsewhere() }));
+export const idleMemoryWithLog = () => idle(host());
+
+export const growth = () => {
+  const own = host();
+  const definition = one('one');
+  return async () => open(own, definition).turn;
+};
+
+/** ms until the run itself has ended; its observers may lag and are waited for after that. */
+export const observed = () => {
+  const own = host();
+  const definition = one('one', chunking);
+  return async (observers) => {
+    const from = performance.now();
+    const run = own.run(definition, PROMPT);
+    const watching = Array.from({ length: observers }, async () => {
+      let seen = 0;
+      for await (const _ of own.attach(run.sessionId)) seen++;
+      return seen;
+    });
+    await read(run, answers);
+    const took = performance.now() - from;
+    for (const seen of await Promise.all(watching)) if (seen === 0) throw new Error('an observer saw nothing');
+    return took;
+  };
+};
+
+export const liveChildren = (count) => async () => {
+  const { all, arrived } = waitFor(count);
+  const definition = parallel({ name: 'team', children: children(count, waiting(arrived)), concurrency: count });
+  const own = host();
+  const run = own.run(definition, PROMPT);
+  let aborted = 0;
+  const reading = (async () => {
+    for await (const event of run)
+      if (event.type === 'stream_end' && event.threadId && event.reason === 'aborted') aborted++;
+  })();
+  await all;
+  return async () => {
+    run.abort('enough');
+    await run.result;
+    await reading;
+    return aborted;
+  };
+};

@@ -1,0 +1,42 @@
+// The work that every contender does, and how much of it a run must have done to count.
+
+export const TOOL_ROUNDS = 20;
+export const CHAIN = 10;
+export const LOOP = 100;
+export const CHUNKS = 10_000;
+export const PROMPT = 'What is the state of the report?';
+export const ANSWER = 'The report is done.';
+export const CHUNK = 'word ';
+export const TOOL = {
+  name: 'look_up',
+  description: 'Looks one note up.',
+  parameters: {
+    type: 'object',
+    properties: { query: { type: 'string' } },
+    required: ['query'],
+    additionalProperties: false,
+  },
+  args: { query: 'report' },
+  result: 'found it',
+};
+
+/**
+ * Rounds of tool calls that a history shows: the prompt, then a call and its result per round.
+ * Contenders whose history is shaped in another way count for themselves.
+ */
+export const roundsIn = (historyLength) => (historyLength - 1) / 2;
+
+/** Resolves `all` once `arrived` has been called `count` times: so many models are waiting. */
+export function waitFor(count) {
+  let left = count;
+  let resolve;
+  const all = new Promise((done) => {
+    resolve = done;
+  });
+  return {
+    all,
+    arrived() {
+      if (--left === 0) resolve();
+    },
+  };
+}
