@@ -25,7 +25,13 @@ function stillClock() {
       return () => tasks.delete(task);
     },
   };
-  return { clock, tasks, fire: () => [...tasks.keys()].forEach((task) => (tasks.delete(task), task())) };
+  const fire = () => {
+    for (const task of [...tasks.keys()]) {
+      tasks.delete(task);
+      task();
+    }
+  };
+  return { clock, tasks, fire };
 }
 
 describe('entries', () => {
@@ -137,7 +143,9 @@ describe('time and abort', () => {
     const still = stillClock();
     const model = scriptedModel([{ text: 'late', delayMs: 5 }], { clock: still.clock });
     let done = false;
-    const answer = model.generate(ask()).then((response) => ((done = true), response));
+    const answer = model.generate(ask()).finally(() => {
+      done = true;
+    });
     await Promise.resolve();
     expect([...still.tasks.values()]).toEqual([5]);
     expect(done).toBe(false);
@@ -172,7 +180,10 @@ describe('time and abort', () => {
     let reads = 0;
     const request = Object.defineProperty(ask('a'), 'signal', {
       enumerable: true,
-      get: () => (reads++, new AbortController().signal),
+      get() {
+        reads++;
+        return new AbortController().signal;
+      },
     });
     const still = stillClock();
     const model = scriptedModel([{ text: 'x' }, { text: 'y', delayMs: 1 }], { clock: still.clock });

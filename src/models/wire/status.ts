@@ -3,7 +3,7 @@ import { ModelError } from '../../kernel/errors.js';
 const CODE_BY_STATUS: Readonly<Record<number, string>> = {
   400: 'INVALID_ARGUMENT',
   401: 'UNAUTHENTICATED',
-  402: 'RESOURCE_EXHAUSTED',
+  402: 'FAILED_PRECONDITION',
   403: 'PERMISSION_DENIED',
   404: 'NOT_FOUND',
   408: 'DEADLINE_EXCEEDED',

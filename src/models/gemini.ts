@@ -1,0 +1,65 @@
+import type { GoogleGenAI } from '@google/genai';
+import type { ModelInterface } from '../contracts/index.js';
+import type { Fetch, HeadersProvider } from './wire/clean-fetch.js';
+import { exchange, streamingModel } from './wire/exchange.js';
+import { type GeminiFrame, geminiFolder } from './wire/gemini-answer.js';
+import { toGeminiRequest } from './wire/gemini-request.js';
+import { fromEnvironment, loadSdk, missingKey } from './wire/sdk.js';
+
+export interface GeminiOptions {
+  /** What stands after `gemini/`: `gemini-flash-latest`, say. */
+  name: string;
+  /** Default: `GEMINI_API_KEY`, then `GOOGLE_API_KEY`. Not needed with `headers`. */
+  apiKey?: string;
+  /** Default: `GOOGLE_GEMINI_BASE_URL`, then Google's own. */
+  baseUrl?: string;
+  /** Headers of every request, asked each time: bearer tokens that are refreshed. */
+  headers?: HeadersProvider;
+  /** Another transport. */
+  fetch?: Fetch;
+}
+
+/**
+ * Gemini through the `@google/genai` client, an optional peer that is imported at the first call. Streams always;
+ * never retries. Throws `ModelError`; `TroupeError` `MISSING_KEY` and `MISSING_PACKAGE` at the first call.
+ */
+export function geminiModel(options: GeminiOptions): ModelInterface {
+  let client: { of: string; made: GoogleGenAI } | undefined;
+
+  async function connect(key: string): Promise<GoogleGenAI> {
+    const baseUrl = options.baseUrl ?? fromEnvironment('GOOGLE_GEMINI_BASE_URL');
+    const of = JSON.stringify([key, baseUrl]);
+    if (client?.of !== of) {
+      const sdk = await loadSdk('@google/genai', '2.32.0', () => import('@google/genai'));
+      const httpOptions = baseUrl === undefined ? {} : { httpOptions: { baseUrl } };
+      client = { of, made: new sdk.GoogleGenAI({ apiKey: key, vertexai: false, ...httpOptions }) };
+    }
+    return client.made;
+  }
+
+  return streamingModel(async function* generateStream(request) {
+    const key = options.apiKey ?? (options.headers ? undefined : fromEnvironment('GEMINI_API_KEY', 'GOOGLE_API_KEY'));
+    if (key === undefined && !options.headers) throw missingKey(`gemini/${options.name}`, 'GEMINI_API_KEY');
+    const { contents, config, names } = toGeminiRequest(request);
+    yield* exchange<GeminiFrame>(
+      request,
+      // The client insists on a key of its own; without one it must not reach the wire.
+      { fetch: options.fetch, headers: options.headers, drop: key === undefined ? ['x-goog-api-key'] : [] },
+      async ({ fetch, signal }) => {
+        const { models } = await connect(key ?? 'from-headers');
+        return models.generateContentStream({
+          model: options.name,
+          contents,
+          config: {
+            ...config,
+            abortSignal: signal,
+            httpOptions: { fetch },
+            automaticFunctionCalling: { disable: true },
+            automaticContinuation: false,
+          },
+        }) as Promise<AsyncIterable<GeminiFrame>>;
+      },
+      geminiFolder(names),
+    );
+  });
+}

@@ -1,0 +1,159 @@
+import { ModelError } from '../../kernel/errors.js';
+import { brokenStream, errorInFrame, errorOfResponse, errorOfTransport } from './errors.js';
+import { createSseParser, type SseEvent } from './sse.js';
+
+export type Fetch = typeof globalThis.fetch;
+
+/** Asked before every request; what it gives replaces the headers of the same names. */
+export type HeadersProvider = () => Record<string, string> | Promise<Record<string, string>>;
+
+export interface CleanFetch {
+  readonly fetch: Fetch;
+  /** Why the exchange failed, whatever the client that used `fetch` made of it. */
+  readonly failure: ModelError | undefined;
+}
+
+/**
+ * A `fetch` for the client of a provider: one request, whose streamed answer reaches the client as whole JSON frames.
+ * What the clients' own readers get wrong or hide ends here, as `failure`: a status outside 200–299, an error inside a
+ * 200 stream, a frame that is not JSON, a cut socket. `drop` names headers that are taken off the client's request.
+ */
+export function createCleanFetch(options: {
+  fetch?: Fetch | undefined;
+  headers?: HeadersProvider | undefined;
+  drop?: readonly string[];
+}): CleanFetch {
+  let failure: ModelError | undefined;
+  const fail = (error: ModelError): ModelError => {
+    failure ??= error;
+    return error;
+  };
+
+  const send: Fetch = async (input, init) => {
+    const headers = new Headers(init?.headers);
+    for (const name of options.drop ?? []) headers.delete(name);
+    for (const [name, value] of Object.entries(await providedHeaders(options.headers, fail))) headers.set(name, value);
+    const request = { ...init, headers };
+    const answer = options.fetch ? options.fetch(input, request) : fetch(input, withoutTimeouts(request));
+    const response = await answer.catch((thrown: unknown) => {
+      throw fail(errorOfTransport(thrown));
+    });
+    if (!response.ok) {
+      const body = await response.text().catch(() => '');
+      throw fail(errorOfResponse(response.status, response.headers, body));
+    }
+    return new Response(cleanBody(response, fail), { headers: { 'content-type': 'text/event-stream' } });
+  };
+
+  return {
+    fetch: send,
+    get failure() {
+      return failure;
+    },
+  };
+}
+
+async function providedHeaders(
+  provider: HeadersProvider | undefined,
+  fail: (error: ModelError) => ModelError,
+): Promise<Record<string, string>> {
+  if (provider === undefined) return {};
+  try {
+    return await provider();
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw fail(new ModelError({ code: 'UNAUTHENTICATED', message: `headers() of the model failed: ${reason}`, cause }));
+  }
+}
+
+/** Frames as `data: …` chunks, one each; then the end, or the failure behind the frames that came before it. */
+function cleanBody(response: Response, fail: (error: ModelError) => ModelError): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder();
+  const reader = response.body?.getReader();
+  const isJson = /\bjson\b/i.test(response.headers.get('content-type') ?? '');
+  const read = isJson ? readWhole : readEvents;
+  const frames: Uint8Array[] = [];
+  let ended = reader === undefined;
+  let broken: ModelError | undefined;
+
+  const source = createSseParser();
+  const whole: Uint8Array[] = [];
+
+  function accept({ data, event }: SseEvent): void {
+    if (ended || broken !== undefined || data.trim() === '') return;
+    if (data.trim() === '[DONE]') {
+      ended = true;
+      return;
+    }
+    let frame: unknown;
+    try {
+      frame = JSON.parse(data);
+    } catch (cause) {
+      broken = brokenStream('the provider sent a frame that is not JSON', cause);
+      return;
+    }
+    broken = errorInFrame(frame, event);
+    if (broken === undefined) frames.push(encoder.encode(`data: ${JSON.stringify(frame)}\n\n`));
+  }
+
+  function readEvents(bytes: Uint8Array | undefined): void {
+    for (const event of bytes === undefined ? [source.end()] : source.push(bytes)) if (event) accept(event);
+  }
+
+  /** A provider that does not stream, or an error that came as plain JSON: one frame, or a list of them. */
+  function readWhole(bytes: Uint8Array | undefined): void {
+    if (bytes !== undefined) {
+      whole.push(bytes);
+      return;
+    }
+    const text = Buffer.concat(whole).toString('utf8');
+    for (const data of text.trimStart().startsWith('[') ? listItems(text) : [text]) accept({ data });
+  }
+
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        while (frames.length === 0 && !ended && broken === undefined) {
+          try {
+            const next = await reader?.read();
+            read(next?.value);
+            if (next === undefined || next.done) ended = true;
+          } catch (thrown) {
+            broken = errorOfTransport(thrown);
+          }
+        }
+        const frame = frames.shift();
+        if (frame !== undefined) return controller.enqueue(frame);
+        // The socket goes back to the pool when all was read, and is closed when it was not.
+        void reader?.cancel().catch(() => undefined);
+        if (broken === undefined) controller.close();
+        else controller.error(fail(broken));
+      },
+      cancel: (reason) => reader?.cancel(reason),
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+/** The items of a JSON list, each as JSON; the text itself when it is broken, to be reported as such. */
+function listItems(text: string): string[] {
+  try {
+    return (JSON.parse(text) as unknown[]).map((item) => JSON.stringify(item));
+  } catch {
+    return [text];
+  }
+}
+
+interface Dispatcher {
+  dispatch(options: object, handler: unknown): boolean;
+}
+
+/** undici gives up after 300 s without a byte; a model may think for longer. Elsewhere `init` stays as it is. */
+function withoutTimeouts(init: RequestInit): RequestInit {
+  const shared = Reflect.get(globalThis, Symbol.for('undici.globalDispatcher.1')) as Dispatcher | undefined;
+  if (typeof shared?.dispatch !== 'function') return init;
+  const dispatcher: Dispatcher = {
+    dispatch: (options, handler) => shared.dispatch({ ...options, headersTimeout: 0, bodyTimeout: 0 }, handler),
+  };
+  return { ...init, dispatcher } as RequestInit;
+}
