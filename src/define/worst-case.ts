@@ -1,0 +1,159 @@
+import type { AgentConstraints, AgentDefinition } from '../contracts/index.js';
+
+/** The most that one run can ask of models. */
+export interface WorstCase {
+  /** Model calls of the whole tree; absent when something in it has no bound. */
+  modelCalls: number | undefined;
+  /** Only where every agent that may be reached is bounded by a `maxBudgetUsd`. */
+  usd?: number;
+  /** What the number takes for granted, in sentences; empty when it holds as it stands. */
+  assumptions: string[];
+}
+
+/** What holds for an agent that says nothing of its own: a root run, a sub-agent. */
+const defaults = {
+  root: { maxTurns: 100, maxLlmCalls: 500 },
+  subAgent: { maxTurns: 15, maxLlmCalls: Number.POSITIVE_INFINITY },
+} as const;
+const defaultMaxTransfers = 10;
+const defaultMaxRestarts = 1;
+
+/** Calls and dollars; `undefined` is no bound. */
+interface Bound {
+  calls: number | undefined;
+  usd: number | undefined;
+}
+
+const nothing: Bound = { calls: 0, usd: 0 };
+
+/**
+ * How many model calls one run of `definition` can make, from its limits alone.
+ *
+ * An agent: the lower of `maxTurns` and `maxLlmCalls` (a root run: 100 and 500, a sub-agent: 15 turns, where it sets
+ * none), and one more with `graceTurn`; answers sent back because they do not fit the `outputSchema` are among them. `sequential`, `parallel`: the sum of the children. `loop`: `maxIterations` times that sum. `transfer`:
+ * (`maxTransfers` + 1) times the costliest member that can be reached. `hierarchical`: the leader's calls, and in each
+ * of its turns every child once: that a model asks for each child once per turn is an assumption, as nothing limits
+ * it. A child with `restart: 'on_failure'` counts once more for each restart. Retries of failed calls, and the
+ * house's own calls (summaries, classifiers), are not counted: only `maxLlmCalls` bounds them.
+ */
+export function worstCaseOf(definition: AgentDefinition): WorstCase {
+  const assumptions = new Set<string>();
+  const { calls, usd } = boundOf(definition, { path: definition.name, isRoot: true, assumptions });
+  return { modelCalls: calls, ...(usd === undefined ? {} : { usd }), assumptions: [...assumptions] };
+}
+
+interface Place {
+  path: string;
+  isRoot: boolean;
+  assumptions: Set<string>;
+}
+
+function boundOf(definition: AgentDefinition, place: Place): Bound {
+  const own = definition.descriptor.constraints?.maxBudgetUsd;
+  const bound =
+    definition.descriptor.composition === undefined
+      ? agentBound(definition, place)
+      : compositionBound(definition, place);
+  return own === undefined ? bound : { ...bound, usd: Math.min(own, bound.usd ?? own) };
+}
+
+function agentBound(definition: AgentDefinition, place: Place): Bound {
+  const { executor, constraints = {} } = definition.descriptor;
+  if (executor !== 'local')
+    place.assumptions.add(
+      `${place.path} runs its own model (executor "${executor}"): its calls are counted by its limits, as far as it reports them`,
+    );
+  const { turns, calls } = limitsOf(constraints, place);
+  return { calls: Math.min(turns, calls) + (constraints.graceTurn === true ? 1 : 0), usd: undefined };
+}
+
+function limitsOf(constraints: AgentConstraints, place: Place): { turns: number; calls: number } {
+  const standard = place.isRoot ? defaults.root : defaults.subAgent;
+  return { turns: constraints.maxTurns ?? standard.maxTurns, calls: constraints.maxLlmCalls ?? standard.maxLlmCalls };
+}
+
+function compositionBound(definition: AgentDefinition, place: Place): Bound {
+  const config = definition.descriptor.composition;
+  const children = (definition.children ?? []).map((child) => ({
+    name: child.name,
+    bound: childBound(definition, child, place),
+  }));
+  const sum = children.map(({ bound }) => bound).reduce(plus, nothing);
+  switch (config?.pattern) {
+    case 'sequential':
+    case 'parallel':
+      return sum;
+    case 'loop':
+      return isCount(config.maxIterations) ? times(config.maxIterations, sum) : { calls: undefined, usd: undefined };
+    case 'transfer': {
+      const reachable = reachableMembers(definition);
+      const transfers = config.maxTransfers ?? defaultMaxTransfers;
+      if (!Number.isInteger(transfers) || transfers < 0) return { calls: undefined, usd: undefined };
+      const worst = children.filter(({ name }) => reachable.has(name)).map(({ bound }) => bound);
+      return times(transfers + 1, worst.reduce(greater, nothing));
+    }
+    case 'hierarchical': {
+      const { leader } = definition;
+      if (leader === undefined) return sum;
+      // The leader runs on the composition's own thread, and the composition's limits win over its own.
+      const constraints = { ...leader.descriptor.constraints, ...definition.descriptor.constraints };
+      const { turns, calls } = limitsOf(constraints, place);
+      const leads = agentBound({ ...leader, descriptor: { ...leader.descriptor, constraints } }, place);
+      if (children.length > 0)
+        place.assumptions.add(
+          `"${leader.name}" calls each of its children at most once per turn (nothing but the number of its turns limits it)`,
+        );
+      return plus(leads, times(Math.min(turns, calls), sum));
+    }
+    default:
+      place.assumptions.add(`${place.path}: each child of the pattern "${config?.pattern}" is taken to run once`);
+      return sum;
+  }
+}
+
+function childBound(parent: AgentDefinition, child: AgentDefinition, place: Place): Bound {
+  const path = `${place.path}/${child.name}`;
+  const bound = boundOf(child, { path, isRoot: false, assumptions: place.assumptions });
+  const supervise = parent.descriptor.composition?.supervise ?? parent.behaviour?.supervise;
+  const rule = supervise?.children?.[child.name];
+  if (rule?.restart !== 'on_failure') return bound;
+  if (rule.withinMs !== undefined)
+    place.assumptions.add(
+      `${path} may restart ${rule.maxRestarts ?? defaultMaxRestarts} times in every ${rule.withinMs} ms; one such span is counted`,
+    );
+  return times(1 + (rule.maxRestarts ?? defaultMaxRestarts), bound);
+}
+
+/** Names of the members that the conversation can get to from `start`. Without `targets` everybody may hand over to everybody. */
+export function reachableMembers(definition: AgentDefinition): ReadonlySet<string> {
+  const { start, transferTargets, children = [] } = definition.descriptor.composition ?? {};
+  const first = start ?? children[0];
+  const reached = new Set<string>(first === undefined ? [] : [first]);
+  for (const name of reached)
+    for (const target of transferTargets?.[name] ?? (transferTargets ? [] : children)) reached.add(target);
+  return reached;
+}
+
+function plus(one: Bound, other: Bound): Bound {
+  return { calls: both(one.calls, other.calls, (a, b) => a + b), usd: both(one.usd, other.usd, (a, b) => a + b) };
+}
+
+function times(factor: number, bound: Bound): Bound {
+  return { calls: both(factor, bound.calls, (a, b) => a * b), usd: both(factor, bound.usd, (a, b) => a * b) };
+}
+
+function greater(one: Bound, other: Bound): Bound {
+  return { calls: both(one.calls, other.calls, Math.max), usd: both(one.usd, other.usd, Math.max) };
+}
+
+function both(
+  one: number | undefined,
+  other: number | undefined,
+  join: (one: number, other: number) => number,
+): number | undefined {
+  return one === undefined || other === undefined ? undefined : join(one, other);
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isInteger(value) && Number(value) >= 1;
+}
