@@ -11,7 +11,6 @@ import type {
   SchemaInput,
   ToolDefinition,
 } from '../contracts/index.js';
-import { invalid } from '../kernel/agent-check.js';
 import { checkDefinition } from '../kernel/definition.js';
 import { type Problem, throwProblems } from '../kernel/errors.js';
 import { DEFAULT_INPUT_SCHEMA, readSchema } from '../kernel/schema.js';
@@ -93,14 +92,6 @@ export function agent<
 ): AgentDefinition<Name, AgentInput<Input>, AgentOutput<Output>, WrittenState<OutputKey, AgentOutput<Output>>> {
   const path = options.name || '(unnamed)';
   const problems: Problem[] = unknownKeys(options, KNOWN, path);
-  if (options.executor === 'composition') {
-    problems.push(
-      invalid(
-        `${path}.executor`,
-        'a composition is made by sequential(), parallel(), loop(), transfer() or hierarchical()',
-      ),
-    );
-  }
   const read = (schema: SchemaInput | undefined, key: string, objectOnly: boolean) => {
     if (schema === undefined) return undefined;
     const reading = readSchema(schema, { path: `${path}.${key}`, objectOnly });
@@ -116,7 +107,7 @@ export function agent<
     descriptor: {
       name: options.name,
       ...(options.displayName !== undefined && { displayName: options.displayName }),
-      description: options.description ?? options.name,
+      description: options.description ?? options.name ?? '',
       executor: options.executor ?? 'local',
       inputSchema: input?.jsonSchema ?? DEFAULT_INPUT_SCHEMA,
       ...(output && { outputSchema: output.jsonSchema }),

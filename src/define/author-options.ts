@@ -1,12 +1,13 @@
 import { invalid } from '../kernel/agent-check.js';
 import type { Problem } from '../kernel/errors.js';
 import { inertJson, jsonFault } from '../kernel/json-value.js';
+import { didYouMean } from '../kernel/text.js';
 
 /** Keys that no option has: in JavaScript, and in data, a typing error would otherwise pass in silence. */
 export function unknownKeys(options: object, known: readonly string[], path: string): Problem[] {
   return Object.keys(options)
     .filter((key) => !known.includes(key))
-    .map((key) => invalid(`${path}.${key}`, `is unknown; known: ${known.join(', ')}`));
+    .map((key) => invalid(`${path}.${key}`, `is unknown${didYouMean(key, known)}; known: ${known.join(', ')}`));
 }
 
 /** `{ [key]: value }` with a copy that the author cannot change later; `{}` when absent. What is no JSON stays for the check. */

@@ -1,6 +1,7 @@
 import type { AgentConstraints, AgentDefinition, ToolDefinition } from '../contracts/index.js';
 import type { Problem } from './errors.js';
 import { jsonFault } from './json-value.js';
+import { didYouMean } from './text.js';
 import { isCompatible } from './version.js';
 
 const AGENT_NAME = /^[A-Za-z_][A-Za-z0-9_-]*$/;
@@ -24,7 +25,6 @@ export function invalid(path: string, message: string): Problem {
 export function checkAgent(definition: AgentDefinition, path: string): Problem[] {
   const { descriptor } = definition;
   if (typeof descriptor !== 'object' || descriptor === null) return [invalid(path, 'has no descriptor')];
-  const { subAgents: _, ...own } = descriptor;
   return [
     ...checkName(definition, path),
     ...(typeof descriptor.description === 'string' ? [] : [invalid(`${path}.description`, 'must be a text')]),
@@ -36,7 +36,6 @@ export function checkAgent(definition: AgentDefinition, path: string): Problem[]
     ...checkFunctions(definition, path),
     ...checkKeys(definition, path),
     ...checkVersion(definition, path),
-    ...jsonProblems(own, path),
   ];
 }
 
@@ -114,7 +113,13 @@ function checkConstraints(constraints: unknown, path: string): Problem[] {
   if (typeof constraints !== 'object' || constraints === null) return [invalid(path, 'must be an object')];
   return Object.entries(constraints).flatMap(([key, value]) => {
     const kind = Object.hasOwn(LIMITS, key) ? LIMITS[key as keyof AgentConstraints] : undefined;
-    if (kind === undefined) return [invalid(`${path}.${key}`, `is unknown; known: ${Object.keys(LIMITS).join(', ')}`)];
+    if (kind === undefined)
+      return [
+        invalid(
+          `${path}.${key}`,
+          `is unknown${didYouMean(key, Object.keys(LIMITS))}; known: ${Object.keys(LIMITS).join(', ')}`,
+        ),
+      ];
     const fault = limitFault(kind, value);
     return fault === undefined || value === undefined
       ? []

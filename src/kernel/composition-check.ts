@@ -1,11 +1,17 @@
 import type { AgentDefinition, CompositionConfig } from '../contracts/index.js';
 import { invalid } from './agent-check.js';
 import type { Problem } from './errors.js';
+import { didYouMean } from './text.js';
+
+const NO_COMPOSITION =
+  'has children or the executor "composition" without being one; sequential(), parallel(), loop(), transfer() and hierarchical() make compositions';
 
 /** What one check needs: the composition's plain options, its definition, and a way to say what is wrong at a key. */
 interface Subject {
   config: CompositionConfig;
   definition: AgentDefinition;
+  /** Of the children. */
+  names: ReadonlySet<string>;
   say: (key: string, message: string) => void;
 }
 
@@ -14,14 +20,13 @@ export function checkComposition(definition: AgentDefinition, path: string): Pro
   const config = definition.descriptor?.composition;
   if (config === undefined) {
     const holdsChildren = definition.children !== undefined || definition.descriptor?.executor === 'composition';
-    return holdsChildren
-      ? [invalid(path, 'has the executor "composition" or children, but its descriptor says no composition')]
-      : [];
+    return holdsChildren ? [invalid(`${path}.executor`, NO_COMPOSITION)] : [];
   }
   const problems: Problem[] = [];
   const subject: Subject = {
     config,
     definition,
+    names: new Set(Array.isArray(config.children) ? config.children : []),
     say: (key, message) => problems.push(invalid(key === '' ? path : `${path}.${key}`, message)),
   };
   checkChildren(subject);
@@ -66,7 +71,7 @@ function checkPattern(subject: Subject): void {
 
 function checkParallel(subject: Subject): void {
   const { join } = subject.config;
-  const most = subject.config.children.length;
+  const most = subject.names.size;
   checkConcurrency(subject);
   oneOf(subject, 'failure', ['settle', 'fail_fast']);
   if (typeof join === 'object' && join !== null) {
@@ -82,17 +87,19 @@ function checkParallel(subject: Subject): void {
 }
 
 function checkTransfer(subject: Subject): void {
-  const { config, say } = subject;
-  const isMember = (name: unknown) => typeof name === 'string' && config.children.includes(name);
-  const known = `members: ${config.children.join(', ') || 'none'}`;
-  if (!isMember(config.start)) say('start', `"${String(config.start)}" is no member; ${known}`);
+  const { config, names, say } = subject;
+  const checkMember = (key: string, name: unknown) => {
+    if (typeof name !== 'string' || !names.has(name))
+      say(key, `${notAmong(names, name)} is no member; members: ${listed(names)}`);
+  };
+  checkMember('start', config.start);
   for (const [from, targets] of Object.entries(config.transferTargets ?? {})) {
-    if (!isMember(from)) say(`targets.${from}`, `"${from}" is no member; ${known}`);
+    checkMember(`targets.${from}`, from);
     if (!Array.isArray(targets)) {
       say(`targets.${from}`, 'must be a list of names of members');
       continue;
     }
-    for (const to of targets) if (!isMember(to)) say(`targets.${from}`, `"${String(to)}" is no member; ${known}`);
+    for (const to of targets) checkMember(`targets.${from}`, to);
   }
   if (config.maxTransfers !== undefined && !isWhole(config.maxTransfers))
     say('maxTransfers', 'must be a whole number from 0');
@@ -105,7 +112,7 @@ function checkTransfer(subject: Subject): void {
 }
 
 function checkHierarchical(subject: Subject): void {
-  const { config, definition, say } = subject;
+  const { config, definition, names, say } = subject;
   const { leader } = definition;
   checkConcurrency(subject);
   if (leader?.kind !== 'agent') {
@@ -117,23 +124,26 @@ function checkHierarchical(subject: Subject): void {
     say('agent', `"${leader.name}" is a composition; only an agent can call others as tools`);
   for (const tool of Array.isArray(leader.tools) ? leader.tools : []) {
     // A name among the tools may mean the child itself.
-    if (typeof tool === 'object' && config.children.includes(tool?.name)) {
+    if (typeof tool === 'object' && names.has(tool?.name)) {
       say('children', `the child "${tool.name}" has the name of a tool of its leader "${leader.name}"`);
     }
   }
 }
 
-function checkSupervision({ config, definition, say }: Subject): void {
+function checkSupervision({ config, definition, names, say }: Subject): void {
   const supervise = config.supervise ?? definition.behaviour?.supervise;
   if (supervise === undefined) return;
+  if (typeof supervise !== 'object' || supervise === null) {
+    say('supervise', 'must be { strategy?, children? }');
+    return;
+  }
   const strategies = ['one_for_one', 'one_for_all', 'rest_for_one'];
   if (supervise.strategy !== undefined && !strategies.includes(supervise.strategy)) {
     say('supervise.strategy', `must be one of ${strategies.join(', ')}`);
   }
   for (const [name, rule] of Object.entries(supervise.children ?? {})) {
     const key = `supervise.children.${name}`;
-    if (!config.children.includes(name))
-      say(key, `"${name}" is no child; children: ${config.children.join(', ') || 'none'}`);
+    if (!names.has(name)) say(key, `${notAmong(names, name)} is no child; children: ${listed(names)}`);
     if (rule?.restart !== undefined && rule.restart !== 'never' && rule.restart !== 'on_failure') {
       say(`${key}.restart`, 'must be "never" or "on_failure"');
     }
@@ -153,6 +163,14 @@ function checkState({ config, definition, say }: Subject): void {
     if (key === '') say('state', 'a state key needs a name');
     if (typeof declared !== 'object' || declared === null) say(`state.${key}`, 'must be { initial, reducer? }');
   }
+}
+
+function notAmong(names: ReadonlySet<string>, name: unknown): string {
+  return `"${String(name)}"${didYouMean(String(name), names)}`;
+}
+
+function listed(names: ReadonlySet<string>): string {
+  return [...names].join(', ') || 'none';
 }
 
 function checkConcurrency({ config, say }: Subject): void {

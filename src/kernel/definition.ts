@@ -1,5 +1,5 @@
 import type { AgentDefinition, AgentDescriptor } from '../contracts/index.js';
-import { checkAgent, invalid } from './agent-check.js';
+import { checkAgent, invalid, jsonProblems } from './agent-check.js';
 import { checkComposition } from './composition-check.js';
 import { type Problem, throwProblems } from './errors.js';
 import { mergeDeclarations, type StateDeclaration } from './state-declaration.js';
@@ -23,9 +23,13 @@ export function describeAgent(definition: AgentDefinition): AgentDescriptor {
   return JSON.parse(JSON.stringify(describe(definition))) as AgentDescriptor;
 }
 
-/** What two names in one tree are compared by: case, surrounding space and the kind of separator do not tell them apart. */
+/**
+ * What names are compared by, in a tree and when a model says one: case, surrounding space and quotes, and the kind of
+ * separator do not tell them apart.
+ */
 export function normalizeAgentName(name: string): string {
-  return name
+  const bare = name.trim().replace(/^(["'`])(.*)\1$/s, '$2');
+  return bare
     .trim()
     .toLowerCase()
     .replace(/[\s_-]+/g, '_');
@@ -59,7 +63,11 @@ function visit(definition: AgentDefinition, place: Place, tree: Tree): void {
     return;
   }
   visitName(definition, place.path, tree);
-  tree.problems.push(...checkAgent(definition, place.path), ...checkComposition(definition, place.path));
+  const faults = [...checkAgent(definition, place.path), ...checkComposition(definition, place.path)];
+  tree.problems.push(
+    ...faults,
+    ...lostInJson(definition, place.path).filter((lost) => !isToldBy(faults, lost, place.path)),
+  );
   const declared = Object.entries(definition.behaviour?.state ?? {}).filter(
     ([, entry]) => typeof entry === 'object' && entry,
   );
@@ -72,6 +80,23 @@ function visit(definition: AgentDefinition, place: Place, tree: Tree): void {
   for (const child of [definition.leader, ...childrenOf(definition)]) {
     if (isDefinition(child)) visit(child, { ...inner, path: `${place.path}/${label(child)}` }, tree);
   }
+}
+
+/** What a descriptor holds that is no JSON; initial values of state are looked at with their declarations. */
+function lostInJson({ descriptor }: AgentDefinition, path: string): Problem[] {
+  if (typeof descriptor !== 'object' || descriptor === null) return [];
+  const { subAgents, composition, ...own } = descriptor;
+  const { state, ...options } = composition ?? {};
+  return [...jsonProblems(own, path), ...jsonProblems(options, path)];
+}
+
+/** A value that is wrong in itself is told once. */
+function isToldBy(faults: readonly Problem[], { path = '' }: Problem, node: string): boolean {
+  return faults.some(({ path: told = node }) => told !== node && (isWithin(path, told) || isWithin(told, path)));
+}
+
+function isWithin(path: string, outer: string): boolean {
+  return path === outer || path.startsWith(`${outer}.`) || path.startsWith(`${outer}[`);
 }
 
 function deepestBelow(definition: AgentDefinition, place: Place): number {
