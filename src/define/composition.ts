@@ -16,7 +16,7 @@ import { checkDefinition } from '../kernel/definition.js';
 import { type Problem, throwProblems } from '../kernel/errors.js';
 import { DEFAULT_INPUT_SCHEMA, readSchema } from '../kernel/schema.js';
 import { plainOption, unknownKeys } from './author-options.js';
-import type { AgentInput, ChildName, Children, NamesIn, Results, TreeState, WrittenState } from './infer.js';
+import type { AgentInput, ChildName, Children, Results, TreeState } from './infer.js';
 
 /** One declared state key. `T` is the type of its values. */
 export interface StateKey<T> {
@@ -79,22 +79,6 @@ export interface CompositionDefinition<Name extends string, Input, Output, State
     | undefined;
 }
 
-/** The definition that a composition function returns, from what it was given. */
-export type Composed<
-  Name extends string,
-  C extends Children,
-  Own,
-  Input extends SchemaInput | undefined,
-  OutputKey extends string,
-  Output,
-> = CompositionDefinition<
-  Name,
-  AgentInput<Input>,
-  Output,
-  TreeState<Own, C> & WrittenState<OutputKey, Output>,
-  Name | NamesIn<C[number]>
->;
-
 const COMMON = [
   'name',
   'displayName',
@@ -132,8 +116,11 @@ export interface Pattern {
   leader?: AgentDefinition;
 }
 
-/** Builds and checks a composition of any pattern. Throws `INVALID_DEFINITION` with every fault of the whole tree. */
-export function compose(options: AnyCompositionOptions, pattern: Pattern): AgentDefinition {
+/**
+ * Builds and checks a composition of any pattern. Throws `INVALID_DEFINITION` with every fault of the whole tree.
+ * `D` adds what only the caller's types know: names, input, output and state.
+ */
+export function compose<D extends AgentDefinition>(options: AnyCompositionOptions, pattern: Pattern): D {
   const path = options.name || '(unnamed)';
   const problems: Problem[] = unknownKeys(options, [...COMMON, ...pattern.keys], path);
   const children = Array.isArray(pattern.children) ? [...pattern.children] : [];
@@ -178,7 +165,7 @@ export function compose(options: AnyCompositionOptions, pattern: Pattern): Agent
     },
   };
   throwProblems([...problems, ...checkDefinition(definition)]);
-  return definition;
+  return definition as D;
 }
 
 /** The options of any composition, as they are at run time. */

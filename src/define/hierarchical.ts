@@ -1,6 +1,11 @@
 import type { AgentDefinition, SchemaInput } from '../contracts/index.js';
-import { type AnyCompositionOptions, type Composed, type CompositionOptions, compose } from './composition.js';
-import type { Children, DistinctNames, NoState, OutputOf } from './infer.js';
+import {
+  type AnyCompositionOptions,
+  type CompositionDefinition,
+  type CompositionOptions,
+  compose,
+} from './composition.js';
+import type { AgentInput, Children, DistinctNames, NamesIn, NoState, OutputOf, StateAbove } from './infer.js';
 
 export interface HierarchicalOptions<
   Name extends string,
@@ -27,7 +32,13 @@ export function hierarchical<
   const OutputKey extends string = never,
 >(
   options: HierarchicalOptions<Name, Leader, C, Own, Input, OutputKey>,
-): Composed<Name, readonly [Leader, ...C], Own, Input, OutputKey, OutputOf<Leader>> {
+): CompositionDefinition<
+  Name,
+  AgentInput<Input>,
+  OutputOf<Leader>,
+  StateAbove<Own, readonly [Leader, ...C], OutputKey, OutputOf<Leader>>,
+  Name | NamesIn<Leader | C[number]>
+> {
   const leader: AgentDefinition | undefined = options.agent;
   return compose(options as AnyCompositionOptions, {
     children: options.children,
@@ -35,5 +46,5 @@ export function hierarchical<
     keys: ['agent', 'children', 'concurrency'],
     says: (names) => leader?.descriptor?.description ?? `Leads ${names}.`,
     config: { pattern: 'hierarchical', leader: leader?.name, concurrency: options.concurrency },
-  }) as Composed<Name, readonly [Leader, ...C], Own, Input, OutputKey, OutputOf<Leader>>;
+  });
 }

@@ -33,11 +33,12 @@ export type AgentOutput<S> = [S] extends [SchemaInput]
   : string;
 
 /** The state keys that an `outputKey` writes: absent until the agent has ended. */
-export type WrittenState<Key extends string, Output> = [Key] extends [never] ? NoState : { [K in Key]?: Output };
+export type WrittenState<Key extends string, Output> = [Key] extends [never]
+  ? Record<never, never>
+  : { [K in Key]?: Output };
 
-/** Nothing declared. */
-// biome-ignore lint/complexity/noBannedTypes: the state without keys, neutral when states are joined
-export type NoState = {};
+/** No state declared: neutral when states are joined. */
+export type NoState = Record<never, never>;
 
 export type Children = readonly AgentDefinition[];
 export type NameOf<D extends AgentDefinition> = D['name'];
@@ -62,6 +63,11 @@ export type TreeState<Own, C extends Children> =
     ? Simplify<Declared<Own> & Record<string, unknown>>
     : Simplify<Declared<Own> & Omit<Joined<StateOf<C[number]>>, keyof Own>>;
 
+/** What those above a composition see of its state: the tree's, and the key that takes its output. */
+export type StateAbove<Own, C extends Children, Key extends string, Output> = Simplify<
+  TreeState<Own, C> & WrittenState<Key, Output>
+>;
+
 /** The declared keys with the types of their values, from their initial values. */
 export type Declared<Own> = { [K in keyof Own]: Wide<Own[K]> };
 
@@ -75,8 +81,11 @@ type SureKeys<U> = U extends unknown ? { [K in keyof U]-?: {} extends Pick<U, K>
 type ValueAt<U, K> = U extends unknown ? (K extends keyof U ? U[K] : never) : never;
 
 /** Every name in the tree of a definition, its own among them. */
-export type NamesIn<D extends AgentDefinition> =
-  NonNullable<D['~types']> extends { names: infer N extends string } ? N : NameOf<D>;
+export type NamesIn<D extends AgentDefinition> = D extends unknown
+  ? NonNullable<D['~types']> extends { names: infer N extends string }
+    ? N
+    : NameOf<D>
+  : never;
 
 /** Adds nothing when all names in the tree differ, else what no list of children can fit. */
 export type DistinctNames<Name extends string, C extends Children> = [Repeated<C, Name>] extends [never]

@@ -1,6 +1,20 @@
 import type { SchemaInput } from '../contracts/index.js';
-import { type AnyCompositionOptions, type Composed, type CompositionOptions, compose } from './composition.js';
-import type { Children, DistinctNames, LastOutput, NoState, TreeState } from './infer.js';
+import {
+  type AnyCompositionOptions,
+  type CompositionDefinition,
+  type CompositionOptions,
+  compose,
+} from './composition.js';
+import type {
+  AgentInput,
+  Children,
+  DistinctNames,
+  LastOutput,
+  NamesIn,
+  NoState,
+  StateAbove,
+  TreeState,
+} from './infer.js';
 
 export interface LoopOptions<
   Name extends string,
@@ -28,12 +42,20 @@ export function loop<
   Own = NoState,
   Input extends SchemaInput | undefined = undefined,
   const OutputKey extends string = never,
->(options: LoopOptions<Name, C, Own, Input, OutputKey>): Composed<Name, C, Own, Input, OutputKey, LastOutput<C>> {
+>(
+  options: LoopOptions<Name, C, Own, Input, OutputKey>,
+): CompositionDefinition<
+  Name,
+  AgentInput<Input>,
+  LastOutput<C>,
+  StateAbove<Own, C, OutputKey, LastOutput<C>>,
+  Name | NamesIn<C[number]>
+> {
   return compose(options as AnyCompositionOptions, {
     children: options.children,
     keys: ['children', 'maxIterations', 'until'],
     says: (names) => `Repeats ${names}, at most ${options.maxIterations} times.`,
     config: { pattern: 'loop', maxIterations: options.maxIterations },
     behaviour: { until: options.until },
-  }) as Composed<Name, C, Own, Input, OutputKey, LastOutput<C>>;
+  });
 }

@@ -1,6 +1,11 @@
 import type { Open, SchemaInput } from '../contracts/index.js';
-import { type AnyCompositionOptions, type Composed, type CompositionOptions, compose } from './composition.js';
-import type { Children, DistinctNames, NoState, Results } from './infer.js';
+import {
+  type AnyCompositionOptions,
+  type CompositionDefinition,
+  type CompositionOptions,
+  compose,
+} from './composition.js';
+import type { AgentInput, Children, DistinctNames, NamesIn, NoState, Results, StateAbove } from './infer.js';
 
 export interface ParallelOptions<
   Name extends string,
@@ -26,7 +31,15 @@ export function parallel<
   Own = NoState,
   Input extends SchemaInput | undefined = undefined,
   const OutputKey extends string = never,
->(options: ParallelOptions<Name, C, Own, Input, OutputKey>): Composed<Name, C, Own, Input, OutputKey, Results<C>> {
+>(
+  options: ParallelOptions<Name, C, Own, Input, OutputKey>,
+): CompositionDefinition<
+  Name,
+  AgentInput<Input>,
+  Results<C>,
+  StateAbove<Own, C, OutputKey, Results<C>>,
+  Name | NamesIn<C[number]>
+> {
   return compose(options as AnyCompositionOptions, {
     children: options.children,
     keys: ['children', 'concurrency', 'failure', 'join'],
@@ -37,5 +50,5 @@ export function parallel<
       failure: options.failure,
       join: options.join,
     },
-  }) as Composed<Name, C, Own, Input, OutputKey, Results<C>>;
+  });
 }

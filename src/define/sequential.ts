@@ -1,6 +1,11 @@
 import type { Open, SchemaInput } from '../contracts/index.js';
-import { type AnyCompositionOptions, type Composed, type CompositionOptions, compose } from './composition.js';
-import type { Children, DistinctNames, LastOutput, NoState } from './infer.js';
+import {
+  type AnyCompositionOptions,
+  type CompositionDefinition,
+  type CompositionOptions,
+  compose,
+} from './composition.js';
+import type { AgentInput, Children, DistinctNames, LastOutput, NamesIn, NoState, StateAbove } from './infer.js';
 
 export interface SequentialOptions<
   Name extends string,
@@ -22,11 +27,19 @@ export function sequential<
   Own = NoState,
   Input extends SchemaInput | undefined = undefined,
   const OutputKey extends string = never,
->(options: SequentialOptions<Name, C, Own, Input, OutputKey>): Composed<Name, C, Own, Input, OutputKey, LastOutput<C>> {
+>(
+  options: SequentialOptions<Name, C, Own, Input, OutputKey>,
+): CompositionDefinition<
+  Name,
+  AgentInput<Input>,
+  LastOutput<C>,
+  StateAbove<Own, C, OutputKey, LastOutput<C>>,
+  Name | NamesIn<C[number]>
+> {
   return compose(options as AnyCompositionOptions, {
     children: options.children,
     keys: ['children', 'onFailure'],
     says: (names) => `Runs ${names}, one after another.`,
     config: { pattern: 'sequential', onFailure: options.onFailure },
-  }) as Composed<Name, C, Own, Input, OutputKey, LastOutput<C>>;
+  });
 }

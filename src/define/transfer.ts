@@ -1,6 +1,20 @@
 import type { ModelMessage, SchemaInput, TransferContext } from '../contracts/index.js';
-import { type AnyCompositionOptions, type Composed, type CompositionOptions, compose } from './composition.js';
-import type { ChildName, Children, DistinctNames, NoState, OutputOf } from './infer.js';
+import {
+  type AnyCompositionOptions,
+  type CompositionDefinition,
+  type CompositionOptions,
+  compose,
+} from './composition.js';
+import type {
+  AgentInput,
+  ChildName,
+  Children,
+  DistinctNames,
+  NamesIn,
+  NoState,
+  OutputOf,
+  StateAbove,
+} from './infer.js';
 
 export interface TransferOptions<
   Name extends string,
@@ -35,7 +49,13 @@ export function transfer<
   const OutputKey extends string = never,
 >(
   options: TransferOptions<Name, C, Own, Input, OutputKey>,
-): Composed<Name, C, Own, Input, OutputKey, OutputOf<C[number]>> {
+): CompositionDefinition<
+  Name,
+  AgentInput<Input>,
+  OutputOf<C[number]>,
+  StateAbove<Own, C, OutputKey, OutputOf<C[number]>>,
+  Name | NamesIn<C[number]>
+> {
   const { context } = options;
   const isFilter = typeof context === 'function';
   return compose(options as AnyCompositionOptions, {
@@ -50,7 +70,7 @@ export function transfer<
       context: isFilter ? 'custom' : (context as TransferContext | undefined),
     },
     behaviour: { contextFilter: isFilter ? context : undefined },
-  }) as Composed<Name, C, Own, Input, OutputKey, OutputOf<C[number]>>;
+  });
 }
 
 function targetsOf(members: Children, targets: object | undefined): Record<string, string[]> {

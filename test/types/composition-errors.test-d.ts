@@ -67,6 +67,8 @@ loop({ name: 'writer', children: [writer], maxIterations: 1 });
 sequential({ name: 's', children: [inner, writer] });
 // @ts-expect-error both lie deeper
 sequential({ name: 's', children: [inner, loop({ name: 'again', children: [critic], maxIterations: 2 })] });
+// @ts-expect-error an agent beside a composition, two levels down
+sequential({ name: 's', children: [sequential({ name: 'mid', children: [agent({ name: 'x' }), inner] }), critic] });
 // @ts-expect-error a member
 transfer({ name: 't', members: [writer, writer], start: 'writer' });
 // @ts-expect-error the leader is no child of its own

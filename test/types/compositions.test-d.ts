@@ -78,6 +78,8 @@ const lead = hierarchical({
   children: [team],
 });
 
+const mixed = sequential({ name: 'mixed', children: [agent({ name: 'triage' }), gather] });
+
 const first = loop({
   name: 'typed_initial',
   children: [skeptic],
@@ -112,6 +114,9 @@ export type CompositionCases = [
   Expect<
     Equal<Types<typeof team>['names'], 'report' | 'gather' | 'polish' | 'researcher' | 'skeptic' | 'writer' | 'critic'>
   >,
+  // An agent beside a composition, and a leader, keep every name below them.
+  Expect<Equal<Types<typeof lead>['names'], 'lead' | 'planner' | Types<typeof team>['names']>>,
+  Expect<Equal<Types<typeof mixed>['names'], 'mixed' | 'triage' | 'gather' | 'researcher' | 'skeptic'>>,
   Expect<Equal<Types<typeof desk>['output'], string | { ok: boolean }>>,
   Expect<Equal<Types<typeof lead>['output'], { plan: string }>>,
   Expect<Equal<Types<typeof first>['state'], { ids: string[] }>>,
