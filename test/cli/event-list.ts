@@ -1,6 +1,6 @@
 import type { AgentEvent, AgentEventDraft } from '../../src/contracts/index.js';
 
-type Step = AgentEventDraft & { thread?: string; by?: string; at?: string };
+export type Step = AgentEventDraft & { thread?: string; by?: string; at?: string };
 
 /** Stamped events from drafts; a second passes between one and the next. */
 export function eventList(...steps: readonly Step[]): AgentEvent[] {

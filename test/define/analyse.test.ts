@@ -2,16 +2,24 @@ import { expect, test } from 'vitest';
 import type { AgentDefinition } from '../../src/contracts/index.js';
 import { agent } from '../../src/define/agent.js';
 import { analyseTeam } from '../../src/define/analyse.js';
-import { hierarchical } from '../../src/define/hierarchical.js';
-import { loop } from '../../src/define/loop.js';
-import { parallel } from '../../src/define/parallel.js';
-import { sequential } from '../../src/define/sequential.js';
+import { hierarchical as typedHierarchical } from '../../src/define/hierarchical.js';
+import { loop as typedLoop } from '../../src/define/loop.js';
+import { parallel as typedParallel } from '../../src/define/parallel.js';
+import { sequential as typedSequential } from '../../src/define/sequential.js';
 import { tool } from '../../src/define/tool.js';
-import { transfer } from '../../src/define/transfer.js';
+import { transfer as typedTransfer } from '../../src/define/transfer.js';
 
-type Options = Partial<Parameters<typeof agent>[0]>;
+// What an author types is held to by the compiler; here it is what a file may say.
+type Untyped = (options: object) => AgentDefinition;
+const hierarchical = typedHierarchical as unknown as Untyped;
+const loop = typedLoop as unknown as Untyped;
+const parallel = typedParallel as unknown as Untyped;
+const sequential = typedSequential as unknown as Untyped;
+const transfer = typedTransfer as unknown as Untyped;
+
+type Options = object;
 const one = (name: string, options: Options = {}) =>
-  agent({ name, description: `${name} works.`, ...options } as never);
+  agent({ name, description: `${name} works.`, ...options } as never) as unknown as AgentDefinition;
 const object = (properties: Record<string, string>, required = Object.keys(properties)) => ({
   type: 'object',
   properties: Object.fromEntries(Object.entries(properties).map(([key, type]) => [key, { type }])),
@@ -51,7 +59,7 @@ test('members that nobody can hand over to are unreachable', () => {
     members,
     start: 'triage',
     targets: { triage: ['billing'], legal: ['archive'] },
-  } as never);
+  });
   expect(problemsOf(desk)).toEqual([
     'UNREACHABLE_MEMBER desk/legal: no member that "triage" leads to may hand over to "legal": add it to targets, or leave it out',
     'UNREACHABLE_MEMBER desk/archive: no member that "triage" leads to may hand over to "archive": add it to targets, or leave it out',
@@ -59,7 +67,7 @@ test('members that nobody can hand over to are unreachable', () => {
 });
 
 test('without targets every member can be reached', () => {
-  expect(problemsOf(transfer({ name: 'desk', members: [one('a'), one('b')], start: 'a' } as never))).toEqual([]);
+  expect(problemsOf(transfer({ name: 'desk', members: [one('a'), one('b')], start: 'a' }))).toEqual([]);
 });
 
 test('neighbours of a sequence must fit: what is required must be given, and of the right type', () => {
@@ -129,7 +137,7 @@ test('the last child of a loop is a neighbour of the first', () => {
     children: [write],
     maxIterations: 3,
     inputSchema: object({ draft: 'string' }),
-  } as never);
+  });
   const before = one('a', { outputSchema: object({ draft: 'string' }) });
   expect(problemsOf(sequential({ name: 'team', children: [before, polish] as never }))).toEqual([
     'SCHEMA_MISMATCH team/polish/write.inputSchema: needs "draft", which "write" does not give (it gives "text")',
@@ -141,7 +149,7 @@ test('mapInput may reshape anything: nothing is said of the neighbours', () => {
     name: 'team',
     children: [one('a'), one('b', { inputSchema: object({ topic: 'string' }) })],
     mapInput: () => ({ topic: 'x' }),
-  } as never);
+  });
   expect(problemsOf(team)).toEqual([]);
 });
 
@@ -188,8 +196,7 @@ test('sequences and parallels add up, loops multiply; a sub-agent has 15 turns',
 
 test('a transfer is bounded by its transfers and the costliest member that can be reached', () => {
   const members = [limited('a', 2), limited('b', 5), limited('c', 90)];
-  const desk = (more: object) =>
-    transfer({ name: 'desk', members, start: 'a', targets: { a: ['b'] }, ...more } as never);
+  const desk = (more: object) => transfer({ name: 'desk', members, start: 'a', targets: { a: ['b'] }, ...more });
   expect(worstOf(desk({})).modelCalls).toBe(55);
   expect(worstOf(desk({ maxTransfers: 1 })).modelCalls).toBe(10);
   expect(worstOf(desk({ maxTransfers: 0 })).modelCalls).toBe(5);
@@ -211,7 +218,7 @@ test('the limits of a hierarchy win over those of its leader', () => {
     agent: limited('lead', 40),
     children: [limited('a', 2)],
     constraints: { maxTurns: 3 },
-  } as never);
+  });
   expect(worstOf(team).modelCalls).toBe(9);
 });
 
@@ -220,7 +227,7 @@ test('restarts are counted', () => {
     name: 's',
     children: [limited('a', 2), limited('b', 3)],
     supervise: { children: { a: { restart: 'on_failure', maxRestarts: 2 } } },
-  } as never);
+  });
   expect(worstOf(team).modelCalls).toBe(9);
 });
 
@@ -229,7 +236,7 @@ test('a cost is given only where every agent is bounded by one', () => {
   expect(worstOf(sequential({ name: 's', children: [cheap('a'), cheap('b')] })).usd).toBe(0.5);
   expect(worstOf(sequential({ name: 's', children: [cheap('a'), one('b')] })).usd).toBeUndefined();
   expect(
-    worstOf(sequential({ name: 's', children: [cheap('a'), one('b')], constraints: { maxBudgetUsd: 2 } } as never)).usd,
+    worstOf(sequential({ name: 's', children: [cheap('a'), one('b')], constraints: { maxBudgetUsd: 2 } })).usd,
   ).toBe(2);
 });
 

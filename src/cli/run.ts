@@ -1,0 +1,195 @@
+import { resolve } from 'node:path';
+import type { AgentEvent } from '../contracts/events.js';
+import type { AgentDefinition, ModelInterface, ToolDefinition } from '../contracts/index.js';
+import type { Host, HostOptions, Run, RunResult } from '../host/types.js';
+import type { CommandIo } from './command-io.js';
+import { exitCodeOf, exitCodes } from './exit-codes.js';
+import { visibleLine, visibleLines } from './plain-text.js';
+import { createQuestionDesk } from './question-desk.js';
+import type { Prompter } from './question-form.js';
+import { inputOf, readPrompt } from './read-prompt.js';
+import { showCursor } from './render-tree.js';
+import { badUse } from './report-error.js';
+import { createRunProgress, type RunProgress } from './run-progress.js';
+import { createRunView } from './run-view.js';
+
+export interface RunCommand {
+  file: string;
+  /** `-`, or absent with piped stdin: all of stdin. */
+  prompt?: string | undefined;
+  model?: string | undefined;
+  mode?: string | undefined;
+  json?: boolean | undefined;
+  yes?: boolean | undefined;
+  no?: boolean | undefined;
+  script?: string | undefined;
+  maxBudgetUsd?: string | undefined;
+  root?: string | undefined;
+}
+
+/** What the command is made of, so that it can be tested without a model. */
+export interface RunParts {
+  loadDefinition(
+    path: string,
+  ): Promise<{ definition: AgentDefinition; script?: string | undefined; notices: readonly string[] }>;
+  loadModel(scriptPath: string): Promise<ModelInterface>;
+  workspaceTools(root: string): readonly ToolDefinition[];
+  createHost(options: HostOptions): Host;
+  prompter(signal: AbortSignal): Promise<Prompter>;
+}
+
+const modes = ['default', 'auto_edit', 'autonomous', 'plan', 'dont_ask'];
+const foreignModes = ['autoEdit', 'acceptEdits', 'yolo', 'bypassPermissions', 'dontAsk'];
+
+/**
+ * Runs a team and returns the exit code: the reason that the run ended with. Its result goes to stdout, what happens
+ * on the way to stderr; `--json` puts the events on stdout instead. A reader of stdout that leaves early changes nothing.
+ * Questions are asked when stdin and stderr are terminals; otherwise they are denied.
+ */
+export async function runCommand(command: RunCommand, io: CommandIo, parts: RunParts): Promise<number> {
+  const maxBudgetUsd = checkOptions(command);
+  let stopRun: (() => void) | undefined;
+  const signals = watchSignals(io, () => stopRun);
+  try {
+    const prompt = await readPrompt(command.prompt, io);
+    const loaded = await parts.loadDefinition(resolve(io.cwd, command.file));
+    for (const notice of loaded.notices) void io.stderr.write(`troupe: ${visibleLine(notice)}\n`);
+    const scriptPath = command.script === undefined ? loaded.script : resolve(io.cwd, command.script);
+    const scripted = scriptPath === undefined ? undefined : await parts.loadModel(scriptPath);
+    const canAsk = io.stdin.isTTY === true && io.stderr.isTTY;
+    const answersItself = command.yes === true || command.no === true;
+    const host = parts.createHost({
+      ...(scripted === undefined ? {} : { models: { scripted } }),
+      tools: parts.workspaceTools(resolve(io.cwd, command.root ?? '.')),
+      elicitation: canAsk || answersItself ? 'respond' : 'deny',
+      agents: [loaded.definition],
+    });
+    try {
+      const model = command.model ?? modelOf(loaded.definition, command.script, scripted);
+      const run = host.run(loaded.definition, inputOf(prompt, loaded.definition.descriptor), {
+        ...(command.mode === undefined ? {} : { permissionMode: command.mode }),
+        ...(model === undefined ? {} : { model }),
+        ...(maxBudgetUsd === undefined ? {} : { maxBudgetUsd }),
+      });
+      stopRun = () => run.abort('interrupted');
+      return await followRun(run, command, io, {
+        prompter: canAsk ? parts.prompter : undefined,
+        signals,
+      });
+    } finally {
+      stopRun = undefined;
+      await host.close();
+    }
+  } finally {
+    signals.off();
+  }
+}
+
+interface Follow {
+  prompter: RunParts['prompter'] | undefined;
+  signals: SignalWatch;
+}
+
+async function followRun(run: Run, command: RunCommand, io: CommandIo, { prompter, signals }: Follow): Promise<number> {
+  const { view, fold } = createRunView();
+  const progress = createRunProgress(view, io, { json: command.json === true });
+  signals.onFirst = () => progress.say('stopping the run; once more ends it at once');
+  const desk = createQuestionDesk({
+    run,
+    confirmations: command.yes === true ? 'yes' : command.no === true ? 'no' : 'ask',
+    prompter,
+    screen: progress.screen,
+    onInterrupt: () => signals.raise(),
+  });
+  // Wrong use rejects both the iterator and the result: one of them is enough to hear of it.
+  run.result.catch(() => {});
+  try {
+    for await (const event of run) {
+      fold(event);
+      desk.see(event);
+      const behind = progress.show(event);
+      if (behind !== undefined) await behind;
+    }
+  } finally {
+    await desk.close().finally(() => progress.end());
+  }
+  const result = await run.result;
+  if (command.json !== true) await showResult(result, progress, io);
+  return exitCodeOf(result.reason);
+}
+
+/** The text on stdout: as it is for a file or a program, neutralised for a terminal. */
+async function showResult(result: RunResult, progress: RunProgress, io: CommandIo): Promise<void> {
+  if (result.text !== '') {
+    const text = io.stdout.isTTY ? visibleLines(result.text) : result.text;
+    await io.stdout.write(text.endsWith('\n') ? text : `${text}\n`);
+  }
+  if (!result.ok) progress.say(endSentence(result));
+}
+
+function endSentence({ reason, data }: RunResult): string {
+  const { code, message, limit, used } = data as AgentEvent<'stream_end'>['data'] & object;
+  if (reason === 'failed')
+    return `the run failed${code === undefined ? '' : ` with ${code}`}${message === undefined ? '' : `: ${message}`}`;
+  if (reason === 'aborted') return 'the run was aborted';
+  if (reason === 'refusal') return 'the model refused';
+  return `the run ended with ${reason}${limit === undefined ? '' : ` (limit ${limit}${used === undefined ? '' : `, used ${used}`})`}`;
+}
+
+/** The model of the whole run: the script where one was asked for, or where no agent names a model of its own. */
+function modelOf(
+  definition: AgentDefinition,
+  script: string | undefined,
+  scripted: ModelInterface | undefined,
+): string | undefined {
+  if (scripted === undefined) return undefined;
+  return script !== undefined || !namesModel(definition) ? 'scripted' : undefined;
+}
+
+function namesModel(definition: AgentDefinition): boolean {
+  const below = [...(definition.children ?? []), ...(definition.leader === undefined ? [] : [definition.leader])];
+  return definition.model !== undefined || below.some(namesModel);
+}
+
+function checkOptions(command: RunCommand): number | undefined {
+  if (command.yes === true && command.no === true) throw badUse('--yes and --no exclude each other: give one of them');
+  if (command.mode !== undefined && ![...modes, ...foreignModes].includes(command.mode))
+    throw badUse(`no mode "${command.mode}": choose one of ${modes.join(', ')}`);
+  if (command.maxBudgetUsd === undefined) return undefined;
+  const budget = Number(command.maxBudgetUsd);
+  if (command.maxBudgetUsd.trim() === '' || !Number.isFinite(budget) || budget <= 0)
+    throw badUse(`--max-budget-usd takes an amount above 0, as 0.50, not "${command.maxBudgetUsd}"`);
+  return budget;
+}
+
+interface SignalWatch {
+  /** Called at the first signal while a run is on. */
+  onFirst: () => void;
+  /** As if the signal had come: Ctrl-C in a form does not raise one. */
+  raise(): void;
+  off(): void;
+}
+
+/** The first signal aborts the run, the second ends the process at once; so does the first while no run is on. */
+function watchSignals(io: CommandIo, stopRun: () => (() => void) | undefined): SignalWatch {
+  let raised = false;
+  const watch: SignalWatch = {
+    onFirst: () => {},
+    raise() {
+      const stop = stopRun();
+      if (raised || stop === undefined) {
+        if (io.stderr.isTTY) io.stderr.write(showCursor);
+        io.exitNow(exitCodes.aborted);
+        return;
+      }
+      raised = true;
+      watch.onFirst();
+      stop();
+    },
+    off() {
+      for (const takeOff of handlers) takeOff();
+    },
+  };
+  const handlers = (['SIGINT', 'SIGTERM', 'SIGHUP'] as const).map((signal) => io.onSignal(signal, () => watch.raise()));
+  return watch;
+}

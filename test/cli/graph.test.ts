@@ -1,0 +1,142 @@
+import { expect, test } from 'vitest';
+import { createMachine, fromCallback, initialTransition, transition } from 'xstate';
+import { loopMachine } from '../../compositions/loop.machine.js';
+import { sessionMachine } from '../../machines/session.machine.js';
+import { boxId, type Drawing } from '../../src/cli/drawing.js';
+import { toDot } from '../../src/cli/drawing-dot.js';
+import { toMermaid } from '../../src/cli/drawing-mermaid.js';
+import { type GraphCommand, graphCommand } from '../../src/cli/graph.js';
+import type { AgentDefinition } from '../../src/contracts/index.js';
+import { agent } from '../../src/define/agent.js';
+import { fakePipe } from './fake-io.js';
+import { sampleTeam } from './sample-team.js';
+
+async function graph(command: GraphCommand, definition: AgentDefinition = sampleTeam): Promise<string> {
+  const stdout = fakePipe();
+  expect(await graphCommand(definition, command, { stdout })).toBe(0);
+  return stdout.text;
+}
+
+test.each([
+  ['team.mmd', {}],
+  ['team.dot', { format: 'dot' }],
+  ['team.xstate', { format: 'xstate' }],
+])('%s is drawn as it is on record, every time', async (file, command) => {
+  const text = await graph(command);
+  await expect(text).toMatchFileSnapshot(`golden/${file}`);
+  expect(await graph(command)).toBe(text);
+});
+
+test('names, models and labels cannot break out of a drawing', () => {
+  const hostile = `a"]; end\n--> x["<script>#quot;\\n\u202e\`;%%{init}`;
+  const drawing: Drawing = {
+    title: hostile,
+    boxes: [{ id: boxId(hostile), label: [hostile], boxes: [{ id: 'inner', label: [hostile] }] }],
+    arrows: [{ from: 'inner', to: boxId(hostile), label: [hostile] }],
+  };
+  const mermaid = toMermaid(drawing);
+  expect(mermaid.trimEnd().split('\n')).toHaveLength(5);
+  const labels = [...mermaid.matchAll(/"([^"]*)"/g)].map(([, label]) => label);
+  expect(labels).toHaveLength(3);
+  for (const label of labels) expect(label).toMatch(/^[^<>\\`%&\p{Cc}\p{Cf}]*$/u);
+  // Every quote inside a string of DOT is escaped, so that strings and the rest alternate.
+  const dot = toDot(drawing);
+  expect(dot.replace(/\\[\s\S]/g, '').split('"').length % 2).toBe(1);
+  expect(dot).toMatch(/^[^\u202e]*$/u);
+});
+
+test('an agent by itself can be drawn too', async () => {
+  const solo = agent({ name: 'solo', description: 'Alone.' }) as unknown as AgentDefinition;
+  expect(await graph({}, solo)).toBe('flowchart TB\n  t_solo["solo"]\n');
+  expect(JSON.parse(await graph({ format: 'xstate' }, solo))).toMatchObject({ id: 'solo', initial: 'running' });
+});
+
+test('the statechart of a team is a machine that ends when its agents have', async () => {
+  let iterations = 1;
+  const names = ['researcher', 'skeptic', 'writer', 'critic', 'lead', 'helper', 'end', 'triage', 'billing'];
+  const machine = createMachine(JSON.parse(await graph({ format: 'xstate' }))).provide({
+    actors: Object.fromEntries(names.map((name) => [name, fromCallback(() => {})])),
+    guards: {
+      hasMoreIterations: (_, params) => iterations++ < (params as { maxIterations: number }).maxIterations,
+      hasTransfersLeft: (_, params) => (params as { maxTransfers: number }).maxTransfers === 10,
+    },
+  });
+  let [state] = initialTransition(machine);
+  const seen: string[] = [];
+  const happens = (type: string) => {
+    [state] = transition(machine, state, { type });
+    seen.push(JSON.stringify(state.value));
+  };
+  for (const name of ['researcher', 'skeptic', 'writer', 'critic', 'writer']) happens(`xstate.done.actor.${name}`);
+  expect(seen).toEqual([
+    '{"gather":{"researcher":"done","skeptic":"running"}}',
+    '{"polish":"writer"}',
+    '{"polish":"critic"}',
+    '{"polish":"writer"}',
+    '{"polish":"critic"}',
+  ]);
+  for (const name of ['critic', 'writer', 'critic']) happens(`xstate.done.actor.${name}`);
+  happens('call.helper');
+  expect(state.value).toEqual({ team: { leading: { helper: 'running', end: 'idle' } } });
+  happens('xstate.done.actor.helper');
+  happens('xstate.done.actor.lead');
+  happens('transfer_to_agent.billing');
+  expect(state.value).toEqual({ desk: 'billing' });
+  happens('xstate.done.actor.billing');
+  expect(state.status).toBe('done');
+});
+
+test('a machine as JSON is the machine again: the same states, and the same events between them', async () => {
+  const config = JSON.parse(await graph({ machine: 'session', format: 'xstate' }));
+  const again = createMachine(config);
+  const shape = (machine: { states: object }) =>
+    Object.entries(machine.states).map(([key, state]) => [
+      key,
+      state.type,
+      [...state.transitions].map(([event, list]: [string, { target?: { id: string }[] }[]]) => [
+        event,
+        list.map(({ target }) => target?.map(({ id }) => id)),
+      ]),
+    ]);
+  expect(config.id).toBe('session');
+  expect(shape(again)).toEqual(shape(sessionMachine));
+});
+
+test('several machines as JSON are regions of one that can be made', async () => {
+  const config = JSON.parse(await graph({ states: true, format: 'xstate' }));
+  expect(Object.keys(config.states)).toEqual(['session', 'sequential', 'parallel', 'loop', 'transfer', 'hierarchical']);
+  expect(() => createMachine(config)).not.toThrow();
+});
+
+test('every state and every transition of a machine is drawn', async () => {
+  const mermaid = await graph({ machine: 'loop' });
+  const dot = await graph({ machine: 'loop', format: 'dot' });
+  const states = Object.values(loopMachine.states);
+  const transitions = [loopMachine.root, ...states].flatMap((state) => [
+    ...[...state.transitions.values()].flat(),
+    ...(state.always ?? []),
+  ]);
+  for (const { key } of states) expect(mermaid).toContain(`state "${key}" as loop__${key}`);
+  const labels = [...mermaid.matchAll(/ --> loop__\w+ : (.*)/g)].flatMap(([, label]) => label!.split('<br/>'));
+  expect(labels).toHaveLength(transitions.length);
+  expect([...dot.matchAll(/ -> .*label="([^"]*)"/g)].flatMap(([, label]) => label!.split('\\n'))).toEqual(labels);
+  expect(mermaid).toContain('[*] --> loop__iterating');
+  expect(mermaid).toContain('loop__ended --> [*]');
+  expect(mermaid).toContain(
+    'loop__iterating --> loop__running : at once [hasMoreIterations] / nextIteration, announce',
+  );
+  expect(mermaid).toContain('loop__anywhere --> loop__stopping : run.stop / because(aborted)');
+  expect(await graph({ machine: 'loop' })).toBe(mermaid);
+});
+
+test('only the machines that run the team are drawn', async () => {
+  const solo = agent({ name: 'solo', description: 'Alone.' }) as unknown as AgentDefinition;
+  expect(await graph({ states: true, format: 'xstate' }, solo).then(JSON.parse)).toMatchObject({ id: 'session' });
+  await expect(graph({ machine: 'loop' }, solo)).rejects.toThrow(
+    'no machine "loop" in this team: it is run by session',
+  );
+});
+
+test('an unknown format is refused, with those that there are', async () => {
+  await expect(graph({ format: 'png' })).rejects.toThrow('no format "png": choose one of mermaid, dot, xstate');
+});
