@@ -5,7 +5,7 @@ import { type Problem, throwProblems } from './errors.js';
 import { mergeDeclarations, type StateDeclaration } from './state-declaration.js';
 
 /** Levels of agents that may stand below a composition that sets no `maxDepth`. */
-export const DEFAULT_MAX_DEPTH = 8;
+const DEFAULT_MAX_DEPTH = 8;
 
 /**
  * Every fault of a definition and all below it, each with its place (`report/gather/researcher.tools[1]`); empty when

@@ -1,6 +1,7 @@
 import type {
   AgentEvent,
   AgentEventBase,
+  AgentEventDraft,
   AgentEventType,
   ContentPart,
   ContentPartBase,
@@ -10,6 +11,9 @@ import type {
 
 /** An event of a type that this version does not know: kept and passed through, never acted on. */
 export type UnknownEvent = AgentEventBase & { type: string; [key: string]: unknown };
+
+/** The same before a host has stamped it. */
+export type UnknownDraft = { type: string; [key: string]: unknown };
 
 /** A part of a type that this version does not know: kept and passed through. */
 export type UnknownPart = ContentPartBase & { type: string; [key: string]: unknown };
@@ -80,6 +84,16 @@ export function narrowEvent(value: unknown): Narrowed<AgentEvent, UnknownEvent> 
   const fault = isRecord(value) ? faultIn(value, { type: 'string', ...BASE_FIELDS }) : 'an event is an object';
   if (fault !== undefined) return { kind: 'invalid', reason: fault };
   return sort<AgentEvent, UnknownEvent>(value as UnknownEvent, EVENT_FIELDS);
+}
+
+/**
+ * Parses an event of a source that the host does not number, such as another's session: as `narrowEvent`, but `id`,
+ * `timestamp` and `seq` need not be there. They, and the rest of the base, stay on the object.
+ */
+export function narrowEventDraft(value: unknown): Narrowed<AgentEventDraft, UnknownDraft> {
+  const fault = isRecord(value) ? faultIn(value, { type: 'string' }) : 'an event is an object';
+  if (fault !== undefined) return { kind: 'invalid', reason: fault };
+  return sort<AgentEventDraft, UnknownDraft>(value as UnknownDraft, EVENT_FIELDS);
 }
 
 /** Parses a content part from outside. Only own fields count; the object is neither copied nor changed. */

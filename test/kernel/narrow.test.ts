@@ -3,6 +3,7 @@ import {
   narrowContentPart,
   narrowElicitationAction,
   narrowEvent,
+  narrowEventDraft,
   narrowPermissionMode,
   narrowPolicyDecision,
   narrowPolicyOutcome,
@@ -68,6 +69,19 @@ describe('events', () => {
     ],
   ])('what is no event is refused with what is missing: %j', (value, reason) => {
     expect(narrowEvent(value)).toEqual({ kind: 'invalid', reason });
+  });
+
+  test('an event that no host has numbered yet is a draft', () => {
+    const draft = { type: 'stream_end', reason: 'completed' };
+    expect(narrowEvent(draft)).toEqual({ kind: 'invalid', reason: 'id is missing' });
+    const narrowed = narrowEventDraft(draft);
+    expect(narrowed.kind === 'known' && narrowed.value).toBe(draft);
+    expect(narrowEventDraft({ type: 'acme.x' })).toEqual({ kind: 'unknown', value: { type: 'acme.x' } });
+    expect(narrowEventDraft({ type: 'stream_end' })).toEqual({
+      kind: 'invalid',
+      reason: 'stream_end: reason is missing',
+    });
+    expect(narrowEventDraft(undefined)).toEqual({ kind: 'invalid', reason: 'an event is an object' });
   });
 
   test('a request whose arguments JSON dropped is still a request', () => {
