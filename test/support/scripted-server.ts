@@ -1,7 +1,7 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 
-/** One answer. `chunks` are written one by one, each by itself; then the answer ends as `then` says. */
+/** One answer. `chunks` are written one by one, each by itself; then the answer ends as `ending` says. */
 export interface ScriptedAnswer {
   /** Default 200. */
   status?: number;
@@ -9,7 +9,7 @@ export interface ScriptedAnswer {
   headers?: Record<string, string>;
   chunks?: readonly (string | Uint8Array)[];
   /** Default `end`. `cut`: the socket is destroyed. `hang`: nothing more comes, until the client leaves. */
-  then?: 'end' | 'cut' | 'hang';
+  ending?: 'end' | 'cut' | 'hang';
 }
 
 export interface ReceivedRequest {
@@ -90,8 +90,8 @@ async function write(response: ServerResponse, answer: ScriptedAnswer): Promise<
     if (response.destroyed) return;
     await new Promise<void>((resolve) => response.write(chunk, () => resolve()));
   }
-  if (answer.then === 'hang') return;
-  if (answer.then === 'cut') response.destroy();
+  if (answer.ending === 'hang') return;
+  if (answer.ending === 'cut') response.destroy();
   else response.end();
 }
 

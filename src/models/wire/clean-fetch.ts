@@ -70,14 +70,11 @@ async function providedHeaders(
 function cleanBody(response: Response, fail: (error: ModelError) => ModelError): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   const reader = response.body?.getReader();
-  const isJson = /\bjson\b/i.test(response.headers.get('content-type') ?? '');
-  const read = isJson ? readWhole : readEvents;
   const frames: Uint8Array[] = [];
   let ended = reader === undefined;
   let broken: ModelError | undefined;
 
-  const source = createSseParser();
-  const whole: Uint8Array[] = [];
+  const parser = createSseParser();
 
   function accept({ data, event }: SseEvent): void {
     if (ended || broken !== undefined || data.trim() === '') return;
@@ -85,29 +82,22 @@ function cleanBody(response: Response, fail: (error: ModelError) => ModelError):
       ended = true;
       return;
     }
-    let frame: unknown;
+    let parsed: unknown;
     try {
-      frame = JSON.parse(data);
+      parsed = JSON.parse(data);
     } catch (cause) {
       broken = brokenStream('the provider sent a frame that is not JSON', cause);
       return;
     }
-    broken = errorInFrame(frame, event);
-    if (broken === undefined) frames.push(encoder.encode(`data: ${JSON.stringify(frame)}\n\n`));
-  }
-
-  function readEvents(bytes: Uint8Array | undefined): void {
-    for (const event of bytes === undefined ? [source.end()] : source.push(bytes)) if (event) accept(event);
-  }
-
-  /** A provider that does not stream, or an error that came as plain JSON: one frame, or a list of them. */
-  function readWhole(bytes: Uint8Array | undefined): void {
-    if (bytes !== undefined) {
-      whole.push(bytes);
-      return;
+    // A provider that was not asked for events may send all its frames as one list.
+    for (const frame of Array.isArray(parsed) ? parsed : [parsed]) {
+      broken ??= errorInFrame(frame, event);
+      if (broken === undefined) frames.push(encoder.encode(`data: ${JSON.stringify(frame)}\n\n`));
     }
-    const text = Buffer.concat(whole).toString('utf8');
-    for (const data of text.trimStart().startsWith('[') ? listItems(text) : [text]) accept({ data });
+  }
+
+  function read(bytes: Uint8Array | undefined): void {
+    for (const event of bytes === undefined ? [parser.end()] : parser.push(bytes)) if (event) accept(event);
   }
 
   return new ReadableStream<Uint8Array>(
@@ -133,15 +123,6 @@ function cleanBody(response: Response, fail: (error: ModelError) => ModelError):
     },
     { highWaterMark: 0 },
   );
-}
-
-/** The items of a JSON list, each as JSON; the text itself when it is broken, to be reported as such. */
-function listItems(text: string): string[] {
-  try {
-    return (JSON.parse(text) as unknown[]).map((item) => JSON.stringify(item));
-  } catch {
-    return [text];
-  }
 }
 
 interface Dispatcher {

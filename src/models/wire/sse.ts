@@ -13,7 +13,11 @@ export interface SseParser {
 
 const LINE_BREAK = /[\r\n]/g;
 
-/** Reads server-sent events: LF, CR and CRLF end a line; comments and events without data are skipped. */
+/**
+ * Reads server-sent events: LF, CR and CRLF end a line; comments and events without data are skipped. JSON that stands
+ * there bare (a body that is no stream, an error that a proxy wrote into one) is an event too, up to an empty line
+ * behind it that leaves it whole, else to the end.
+ */
 export function createSseParser(): SseParser {
   const decoder = new TextDecoder();
   // Pieces, not one growing text: a long line fed byte by byte stays linear.
@@ -21,6 +25,7 @@ export function createSseParser(): SseParser {
   let skipLineFeed = false;
   let name: string | undefined;
   let data: string[] = [];
+  let bare: string[] = [];
 
   function dispatch(): SseEvent | undefined {
     const event: SseEvent | undefined = data.length === 0 ? undefined : { data: data.join('\n') };
@@ -30,9 +35,21 @@ export function createSseParser(): SseParser {
     return event;
   }
 
+  function dispatchBare(): SseEvent | undefined {
+    if (bare.length === 0) return undefined;
+    const event = { data: bare.join('\n') };
+    bare = [];
+    return event;
+  }
+
   function endLine(): SseEvent | undefined {
     const text = line.join('');
     line = [];
+    if (bare.length > 0 || (data.length === 0 && /^\s*[{[]/.test(text))) {
+      if (text !== '' || !isJson(bare.join('\n'))) bare.push(text);
+      else return dispatchBare();
+      return undefined;
+    }
     if (text === '') return dispatch();
     const colon = text.indexOf(':');
     if (colon === 0) return undefined;
@@ -68,8 +85,16 @@ export function createSseParser(): SseParser {
     push: (bytes) => take(decoder.decode(bytes, { stream: true })),
     end() {
       const [event] = take(decoder.decode());
-      endLine();
-      return event ?? dispatch();
+      return event ?? endLine() ?? dispatch() ?? dispatchBare();
     },
   };
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
