@@ -193,10 +193,13 @@ describe('finish reasons', () => {
     expect(increments.at(-1)?.finishReason).toBe('length');
   });
 
-  test.each(['OTHER', 'FINISH_REASON_UNSPECIFIED', 'SOMETHING_NEW'])(
-    '%s is a failure that may be retried',
+  test.each(['OTHER', 'FINISH_REASON_UNSPECIFIED', 'CONTINUATION', 'SOMETHING_NEW'])(
+    '%s is a failure that may be retried, by whoever asked',
     async (reason) => {
-      const { increments, error } = await answerOf([frame([{ text: 'half' }], reason)]);
+      const before = server.requests.length;
+      const { increments, error } = await answerOf([
+        { candidates: [{ content: { parts: [{ text: 'half' }] }, finishReason: reason, continuationToken: 't' }] },
+      ]);
       expect(textIn(increments)).toBe('half');
       expect(error).toMatchObject({
         name: 'ModelError',
@@ -204,6 +207,7 @@ describe('finish reasons', () => {
         retryable: true,
         message: expect.stringContaining(reason),
       });
+      expect(server.requests.length - before).toBe(1);
     },
   );
 });
