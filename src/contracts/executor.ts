@@ -39,6 +39,8 @@ export interface TurnContext {
   readonly modelConfig: ModelConfig;
   /** Made when first read: most turns end without it. */
   readonly signal: AbortSignal;
+  /** Whether the signal has fired, without making one. */
+  readonly aborted: boolean;
   /** The thread's history as a model sees it; a snapshot. Pairing holds. */
   messages(): readonly ModelMessage[];
   /** Tools this agent may call, by the names that the model says. */
@@ -53,6 +55,8 @@ export interface TurnContext {
   newMessageId(): string;
   /** Counts one model call against the limits. False: the limit is reached and the call must not be made. */
   admitModelCall(): boolean;
+  /** Waits for a place among the requests in flight to a provider; returns what gives it back. Nothing: no limit is set. */
+  takePermit(provider: string): undefined | Promise<() => void>;
   /**
    * Publishes one event of this thread. Returns nothing while there is room, else a promise to wait for.
    * An executor may push here, or yield drafts from `turn`, or both.

@@ -1,0 +1,47 @@
+import { hierarchicalMachine } from '../compositions/hierarchical.machine.js';
+import { loopMachine } from '../compositions/loop.machine.js';
+import { parallelMachine } from '../compositions/parallel.machine.js';
+import { sequentialMachine } from '../compositions/sequential.machine.js';
+import { transferMachine } from '../compositions/transfer.machine.js';
+import { createLocalExecutor } from './executors/local/index.js';
+import { createHookChain } from './hooks/chain.js';
+import type { CompositionMachine } from './host/agent-logics.js';
+import type { HostParts } from './host/create-host.js';
+import { type BuiltinProvider, createModelRegistry } from './models/registry.js';
+import { createPolicyEngine } from './policy/engine.js';
+import { memoryStore } from './stores/memory.js';
+
+/** Model providers by the name before the slash. Each is imported when a model of it is first used. */
+const providers: Readonly<Record<string, BuiltinProvider>> = {
+  gemini: {
+    variables: ['GEMINI_API_KEY', 'GOOGLE_API_KEY', 'GOOGLE_GEMINI_BASE_URL'],
+    open: async (name) => (await import('./models/gemini.js')).geminiModel({ name }),
+  },
+  openai: {
+    variables: ['OPENAI_API_KEY', 'OPENAI_BASE_URL'],
+    open: async (name) => (await import('./models/openai.js')).openaiModel({ name }),
+  },
+  openrouter: {
+    variables: ['OPENROUTER_API_KEY', 'OPENROUTER_BASE_URL'],
+    open: async (name) => (await import('./models/openrouter.js')).openrouterModel({ name }),
+  },
+};
+
+/** What a host is made of: one line per executor and composition. */
+export const builtins: HostParts = {
+  executors: {
+    local: createLocalExecutor,
+    openrouter: createLocalExecutor,
+  },
+  compositions: {
+    sequential: sequentialMachine as unknown as CompositionMachine,
+    parallel: parallelMachine as unknown as CompositionMachine,
+    loop: loopMachine as unknown as CompositionMachine,
+    transfer: transferMachine as unknown as CompositionMachine,
+    hierarchical: hierarchicalMachine as unknown as CompositionMachine,
+  },
+  models: ({ models = {} }) => createModelRegistry(models, providers),
+  policy: createPolicyEngine,
+  hooks: createHookChain,
+  store: memoryStore,
+};

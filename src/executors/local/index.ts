@@ -1,0 +1,126 @@
+import type { Executor, ExecutorCreator, ModelResponse, TurnContext, TurnEnd } from '../../contracts/index.js';
+import { describeError, ModelError } from '../../kernel/errors.js';
+import { createModelTurn, type ModelTurn } from '../../kernel/model-turn.js';
+
+const MAX_ATTEMPTS = 3;
+const FIRST_BACKOFF_MS = 500;
+const LONGEST_WAIT_MS = 5 * 60_000;
+/** Once: a malformed call or an empty answer is often gone the second time. */
+const MALFORMED_RETRY_MS = 500;
+
+/** Our own loop: each turn is one model call, and what the model said becomes the thread's events. */
+export function localExecutor(): Executor {
+  return { turn: (_, context) => turnOf(context) };
+}
+
+export const createLocalExecutor: ExecutorCreator = () => localExecutor();
+
+async function turnOf(context: TurnContext): Promise<TurnEnd | undefined> {
+  const requested = context.modelConfig.resolve({ agent: context.agentId, requested: context.model, purpose: 'turn' });
+  const resolved = requested instanceof Promise ? await requested : requested;
+  const request = context.modelRequest();
+  let malformed = 0;
+  for (let attempt = 1; ; attempt++) {
+    if (context.aborted) return undefined;
+    if (!context.admitModelCall()) return undefined;
+    const turn = createModelTurn(context, resolved.name);
+    const failure = await callModel(context, turn, () => resolved.model.generateStream(request), resolved.provider);
+    if (context.aborted) {
+      turn.publishUsage();
+      return undefined;
+    }
+    turn.publishUsage();
+    if (failure === undefined) {
+      if (!turn.isMalformed || context.toolsOff) return turn.finish();
+      if (++malformed > 1)
+        return fail(context, { code: 'MALFORMED_RESPONSE', message: 'the model answered with nothing usable twice' });
+      if (!(await wait(context, MALFORMED_RETRY_MS))) return undefined;
+      continue;
+    }
+    const waitMs = retryDelay(failure, attempt);
+    // What has reached the consumer is not silently said again.
+    if (waitMs === undefined || turn.hasSpoken) return fail(context, failure);
+    await context.publish({
+      type: 'custom',
+      kind: 'notice',
+      data: {
+        code: 'MODEL_RETRY',
+        severity: 'info',
+        text: `${resolved.name}: ${failure.message}; again in ${waitMs} ms`,
+      },
+      source: 'host',
+    });
+    if (!(await wait(context, waitMs))) return undefined;
+  }
+}
+
+type Failure = { code: string; message: string; retryable: boolean; retryAfterMs: number | undefined };
+
+/** Streams one answer into `turn`. Returns how it failed; nothing when it did not. */
+async function callModel(
+  context: TurnContext,
+  turn: ModelTurn,
+  open: () => AsyncGenerator<ModelResponse>,
+  provider: string,
+): Promise<Failure | undefined> {
+  let release: (() => void) | undefined;
+  try {
+    const permit = context.takePermit(provider);
+    if (permit !== undefined) release = await permit;
+    if (context.aborted) return undefined;
+    const stream = open();
+    for await (const increment of stream) {
+      if (context.aborted) break;
+      const full = turn.take(increment);
+      if (full !== undefined) await full;
+    }
+    if (!context.aborted && !turn.isFinished) {
+      return { code: 'UNAVAILABLE', message: 'the answer broke off', retryable: true, retryAfterMs: undefined };
+    }
+    return undefined;
+  } catch (thrown) {
+    const { code, message } = describeError(thrown, 'MODEL_FAILED');
+    const isModelError = thrown instanceof ModelError;
+    return {
+      code,
+      message,
+      retryable: isModelError && thrown.retryable,
+      retryAfterMs: isModelError ? thrown.retryAfterMs : undefined,
+    };
+  } finally {
+    release?.();
+  }
+}
+
+function retryDelay(failure: Failure, attempt: number): number | undefined {
+  if (!failure.retryable || attempt >= MAX_ATTEMPTS) return undefined;
+  const waitMs = failure.retryAfterMs ?? FIRST_BACKOFF_MS * 2 ** (attempt - 1);
+  return waitMs > LONGEST_WAIT_MS ? undefined : waitMs;
+}
+
+/** False when the turn was ended meanwhile. */
+async function wait(context: TurnContext, waitMs: number): Promise<boolean> {
+  if (waitMs <= 0) return !context.aborted;
+  const { signal } = context;
+  await new Promise<void>((resolve) => {
+    if (signal.aborted) return resolve();
+    const stop = () => {
+      cancel();
+      resolve();
+    };
+    const cancel = context.clock.schedule(() => {
+      signal.removeEventListener('abort', stop);
+      resolve();
+    }, waitMs);
+    signal.addEventListener('abort', stop, { once: true });
+  });
+  return !context.aborted;
+}
+
+function fail(
+  context: TurnContext,
+  { code, message, retryable }: { code: string; message: string; retryable?: boolean },
+): TurnEnd {
+  void context.publish({ type: 'error', code, message, fatal: false, ...(retryable !== undefined && { retryable }) });
+  return { reason: 'failed', data: { code, message } };
+}

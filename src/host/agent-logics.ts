@@ -1,0 +1,55 @@
+import type { AnyActorLogic } from 'xstate';
+import { asLogic, createEffectLogic, type EffectInput } from '../../machines/agent-logic.js';
+import { createChildPool } from '../../machines/child-pool.logic.js';
+import { type ElicitationInput, elicitationMachine } from '../../machines/elicitation.machine.js';
+import type { SessionEvent, StopOrder } from '../../machines/session.events.js';
+import { sessionMachine } from '../../machines/session.machine.js';
+import type { CrewOrder } from '../kernel/crew.js';
+import { beginCrew } from './crew.js';
+import type { HostCore } from './host-core.js';
+import { cancelQuestion } from './questions.js';
+import type { Thread } from './thread.js';
+import { beginCalls } from './tool-batch.js';
+import { beginTurn } from './turn.js';
+
+/** A composition's machine, as far as the host knows it: it names a `crew` and is wired once per host. */
+export interface CompositionMachine {
+  provide(implementations: { actors: { crew: never } }): AnyActorLogic;
+}
+
+/**
+ * Ties the knot: the session's machine with every logic that it names, wired once per host. Compositions come in by
+ * name, so that a sequence can hold a parallel that holds a sequence without any of them importing another.
+ */
+export function wireSession(host: HostCore, compositions: Readonly<Record<string, CompositionMachine>>): AnyActorLogic {
+  const threadAt = (address: string) => host.threads.get(address) as Thread;
+  const crew = createChildPool<CrewOrder>((input, pool) => beginCrew(threadAt(input.address), pool));
+  const wired = Object.entries(compositions).map(([pattern, machine]) => [
+    pattern === 'hierarchical' ? 'delegation' : pattern,
+    machine.provide({ actors: { crew: crew as never } }),
+  ]);
+  const deadline = createEffectLogic<{ type: 'none' }, { type: 'none' }, ElicitationInput>(
+    ({ address, requestId, expiresAt }) => {
+      const cancel = host.clock.schedule(
+        () => {
+          const question = host.threads.get(address)?.tree.questions.get(requestId);
+          if (question !== undefined) cancelQuestion(question, 'it has expired');
+        },
+        Math.max(0, (expiresAt ?? 0) - host.clock.now()),
+      );
+      return { order() {}, dispose: cancel };
+    },
+  );
+  return sessionMachine.provide({
+    actors: {
+      turn: asLogic(
+        createEffectLogic<StopOrder, SessionEvent, EffectInput>((input, report) =>
+          beginTurn(threadAt(input.address), report),
+        ),
+      ),
+      calls: asLogic(createChildPool<StopOrder>((input, pool) => beginCalls(threadAt(input.address), pool))),
+      question: elicitationMachine.provide({ actors: { deadline } }),
+      ...Object.fromEntries(wired),
+    },
+  });
+}

@@ -1,0 +1,99 @@
+import { validateJson } from '../kernel/schema.js';
+import { errorResult } from '../kernel/tool-result.js';
+import type { BuiltinName } from './agent-tools.js';
+import { MAX_OUTPUT_FAULTS } from './output.js';
+import { ask } from './questions.js';
+import type { ToolOutcome } from './thread.js';
+import type { Call } from './tool-call.js';
+
+/** What each tool of the host itself does. Their arguments are checked here, not against a schema. */
+export const builtinTools: Readonly<Record<BuiltinName, (call: Call) => ToolOutcome | Promise<ToolOutcome>>> = {
+  exit_loop: (call) => {
+    const reason = textArg(call, 'reason');
+    return { result: says('The loop ends.'), ending: { escalate: reason === undefined ? {} : { reason } } };
+  },
+
+  async complete_task(call) {
+    const { outputSchema = {} } = call.thread.agent.driver.descriptor;
+    const value = outputSchema.type === 'object' ? call.args : (call.args as { output?: unknown }).output;
+    const errors = await validateJson(outputSchema, value);
+    if (errors.length === 0) return { result: says('The task is complete.'), ending: { complete: { value } } };
+    const text = `the result does not fit: ${errors.join('; ')}`;
+    const result = errorResult('invalid_tool_params', text);
+    if (call.run.outputFaults++ < MAX_OUTPUT_FAULTS) return { result };
+    return { result, ending: { failure: { code: 'OUTPUT_INVALID', message: text } } };
+  },
+
+  transfer_to_agent: (call) => {
+    const { thread } = call;
+    const crew = thread.parent?.crew;
+    const targets = thread.parent?.agent.descriptor.composition?.transferTargets?.[thread.agent.definition.name] ?? [];
+    const target = matchTarget(textArg(call, 'target') ?? '', targets);
+    if (target === undefined) {
+      const text = `cannot hand over to "${textArg(call, 'target') ?? ''}"; permitted: ${targets.join(', ') || 'nobody'}`;
+      return { result: errorResult('invalid_tool_params', text) };
+    }
+    if (call.run.ending?.handoff !== undefined) {
+      const text = `the conversation was already handed over to ${call.run.ending.handoff.target} in this turn`;
+      return { result: errorResult('execution_failed', text) };
+    }
+    const limit = thread.parent?.agent.plan?.maxTransfers ?? 10;
+    if (crew !== undefined && crew.transfers >= limit) {
+      const text = `TRANSFER_LIMIT: ${limit} transfers have been made; answer yourself`;
+      return { result: errorResult('TRANSFER_LIMIT', text) };
+    }
+    const reason = textArg(call, 'reason');
+    const ending = { handoff: reason === undefined ? { target } : { target, reason } };
+    // Taken at once: a second transfer in the same turn must see it.
+    call.run.ending = ending;
+    return { result: says(`The conversation goes on with ${target}.`), ending };
+  },
+
+  async ask_user(call) {
+    const question = textArg(call, 'question');
+    if (question === undefined) return { result: errorResult('invalid_tool_params', '/question must be a text') };
+    const args = call.args as { header?: unknown; options?: unknown; multiSelect?: unknown };
+    const options = Array.isArray(args.options) ? args.options.map(String) : undefined;
+    const answers =
+      options === undefined
+        ? { type: 'string' }
+        : args.multiSelect === true
+          ? { type: 'array', items: { enum: options } }
+          : { enum: options };
+    const answer = await ask(call.thread, {
+      kind: 'clarification',
+      message: question,
+      ...(typeof args.header === 'string' && { title: args.header }),
+      requestedSchema: { type: 'object', properties: { answers }, required: ['answers'] },
+      context: { toolRequestId: call.requestId, questions: [{ question, ...(options && { options }) }] },
+    });
+    if (answer.action !== 'accept') {
+      const reason = answer._meta?.reason;
+      const text =
+        answer.action === 'decline' ? 'the user declined to answer' : `no answer${reason ? `: ${String(reason)}` : ''}`;
+      return { result: errorResult('declined', `declined: ${text}`) };
+    }
+    const given = answer.content?.answers;
+    return { result: says(typeof given === 'string' ? given : JSON.stringify(given)) };
+  },
+};
+
+const says = (text: string) => ({ llmContent: [{ type: 'text' as const, text }] });
+
+function textArg(call: Call, key: string): string | undefined {
+  const value = (call.args as Record<string, unknown>)[key];
+  return typeof value === 'string' ? value : undefined;
+}
+
+/** Models add quotes, spaces and capitals: one target that is meant is taken, none or several are not. */
+function matchTarget(said: string, targets: readonly string[]): string | undefined {
+  if (targets.includes(said)) return said;
+  const plain = (name: string) =>
+    name
+      .trim()
+      .replace(/^["'`]+|["'`]+$/g, '')
+      .trim()
+      .toLowerCase();
+  const meant = targets.filter((target) => plain(target) === plain(said));
+  return meant.length === 1 ? meant[0] : undefined;
+}

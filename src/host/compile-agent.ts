@@ -1,0 +1,176 @@
+import type { AgentDefinition, ToolDefinition, ToolDescriptor } from '../contracts/index.js';
+import type { CrewPlan } from '../kernel/crew.js';
+import { checkDefinition } from '../kernel/definition.js';
+import { type Problem, throwProblems } from '../kernel/errors.js';
+import type { StateDeclaration } from '../kernel/state.js';
+import { didYouMean } from '../kernel/text.js';
+import { agentTools } from './agent-tools.js';
+import type { HostCore } from './host-core.js';
+import type { AgentLimits, CompiledAgent } from './thread.js';
+
+type RunTools = readonly (ToolDefinition | ToolDescriptor)[];
+type CompilingHost = Pick<HostCore, 'hostTools' | 'executors' | 'patterns' | 'models' | 'compiled'>;
+
+interface Place {
+  readonly path: string;
+  readonly isRoot: boolean;
+  readonly inLoop: boolean;
+  readonly transferTargets: readonly string[] | undefined;
+}
+
+/**
+ * Checks a whole definition against a host and settles what each agent's place gives it. Throws one `TroupeError` with
+ * every problem; nothing has run by then. Kept per host and definition, unless the run brings tools of its own.
+ */
+export function compileAgent(
+  host: CompilingHost,
+  definition: AgentDefinition,
+  options: { runTools?: RunTools; model?: AgentDefinition['model'] } = {},
+): CompiledAgent {
+  const { runTools = [], model } = options;
+  const isPlain = runTools.length === 0 && model === undefined;
+  const known = isPlain ? host.compiled.get(definition) : undefined;
+  if (known !== undefined) return known;
+  const problems: Problem[] = [...checkDefinition(definition)];
+  throwProblems(problems);
+  const place: Place = { path: definition.name, isRoot: true, inLoop: false, transferTargets: undefined };
+  const compiled = compile({ host, runTools, model, problems }, definition, place);
+  throwProblems(problems);
+  if (isPlain) host.compiled.set(definition, compiled);
+  return compiled;
+}
+
+interface Compiling {
+  readonly host: CompilingHost;
+  readonly runTools: RunTools;
+  /** Asked for by the run: it stands in for every agent's own. */
+  readonly model: AgentDefinition['model'];
+  readonly problems: Problem[];
+}
+
+function compile(compiling: Compiling, definition: AgentDefinition, place: Place): CompiledAgent {
+  const { host, problems } = compiling;
+  const { descriptor } = definition;
+  const { composition } = descriptor;
+  const driver = definition.leader ?? definition;
+  const leads = definition.leader !== undefined;
+  const isComposition = composition !== undefined;
+  checkExecutor(compiling, definition, driver, place);
+
+  const childPlace = (child: AgentDefinition): Place => ({
+    path: `${place.path}/${child.name}`,
+    isRoot: false,
+    inLoop: place.inLoop || composition?.pattern === 'loop',
+    transferTargets:
+      composition?.pattern === 'transfer' ? (composition.transferTargets?.[child.name] ?? []) : undefined,
+  });
+  const children = (definition.children ?? []).map((child) => compile(compiling, child, childPlace(child)));
+  const tools = agentTools(
+    driver,
+    {
+      path: leads ? `${place.path}/${driver.name}` : place.path,
+      hostTools: host.hostTools,
+      runTools: compiling.runTools,
+      takesRunTools: place.isRoot && (leads || !isComposition),
+      inLoop: place.inLoop,
+      transferTargets: place.transferTargets,
+      children: leads
+        ? children.map((child) => ({
+            name: child.definition.name,
+            description: child.descriptor.description,
+            inputSchema: child.descriptor.inputSchema,
+            readOnly: child.readOnly,
+          }))
+        : [],
+      outputSchema: driver.descriptor.outputSchema,
+    },
+    problems,
+  );
+  const entries = [...tools.byModelName.values()];
+  return {
+    definition,
+    descriptor,
+    behaviour: isComposition && !leads ? composition.pattern : 'turn',
+    isComposition,
+    plan: isComposition ? planOf(definition) : null,
+    children,
+    tools,
+    limits: limitsOf(definition, place.isRoot),
+    readOnly: entries.every((entry) => entry.readOnly) && children.every((child) => child.readOnly),
+    driver,
+  };
+}
+
+function checkExecutor(compiling: Compiling, definition: AgentDefinition, driver: AgentDefinition, place: Place): void {
+  const { host, problems } = compiling;
+  const pattern = definition.descriptor.composition?.pattern;
+  if (pattern !== undefined && !host.patterns.has(pattern)) {
+    problems.push({
+      code: 'UNKNOWN_EXECUTOR',
+      path: place.path,
+      message: `no composition "${pattern}"${didYouMean(pattern, host.patterns)}; registered: ${[...host.patterns].join(', ')}`,
+    });
+  }
+  if (pattern !== undefined && definition.leader === undefined) return;
+  const { executor } = driver.descriptor;
+  if (!host.executors.has(executor)) {
+    const names = [...host.executors.keys()];
+    problems.push({
+      code: 'UNKNOWN_EXECUTOR',
+      path: place.path,
+      message: `no executor "${executor}"${didYouMean(executor, names)}; registered: ${names.join(', ') || 'none'}`,
+    });
+    return;
+  }
+  if (executor !== 'local') return;
+  const fault = host.models.fault(compiling.model ?? driver.model);
+  if (fault !== undefined) problems.push({ code: 'UNKNOWN_MODEL', path: `${place.path}.model`, message: fault });
+}
+
+function planOf(definition: AgentDefinition): CrewPlan {
+  const config = definition.descriptor.composition;
+  const count = definition.children?.length ?? 0;
+  const { join } = config ?? {};
+  return {
+    count,
+    concurrency: config?.concurrency ?? 16,
+    failFast: config?.failure === 'fail_fast',
+    goesOnAfterFailure: config?.onFailure === 'continue',
+    quorum: join === 'any' ? 1 : typeof join === 'object' ? join.quorum : count,
+    maxIterations: config?.maxIterations ?? 1,
+    asksUntil: definition.behaviour?.until !== undefined,
+    maxTransfers: config?.maxTransfers ?? 10,
+  };
+}
+
+const MINUTE_MS = 60_000;
+
+/** Spec 2.2: a root run gets 100 turns and 500 model calls, a sub-agent 15 turns and 5 minutes. */
+function limitsOf(definition: AgentDefinition, isRoot: boolean): AgentLimits {
+  const { constraints = {}, composition } = definition.descriptor;
+  const leads = definition.leader?.descriptor.constraints ?? {};
+  const set = { ...leads, ...constraints };
+  const isPlain = composition === undefined || definition.leader !== undefined;
+  const none = Number.POSITIVE_INFINITY;
+  return {
+    maxTurns: set.maxTurns ?? (isRoot ? 100 : 15),
+    maxLlmCalls: set.maxLlmCalls ?? (isRoot && isPlain ? 500 : none),
+    maxTimeMs:
+      set.maxTimeMinutes !== undefined ? set.maxTimeMinutes * MINUTE_MS : isRoot || !isPlain ? none : 5 * MINUTE_MS,
+    maxBudgetUsd: set.maxBudgetUsd ?? none,
+    graceTurn: set.graceTurn ?? false,
+  };
+}
+
+/** All state that a tree declares, `outputKey`s included. Nested declarations agree: the definition was checked. */
+export function declaredState(definition: AgentDefinition): StateDeclaration {
+  const declaration: Record<string, StateDeclaration[string]> = {};
+  const visit = (one: AgentDefinition) => {
+    for (const [key, value] of Object.entries(one.behaviour?.state ?? {})) declaration[key] = value;
+    for (const child of one.children ?? []) visit(child);
+    if (one.leader !== undefined) visit(one.leader);
+    if (one.outputKey !== undefined) declaration[one.outputKey] ??= {};
+  };
+  visit(definition);
+  return declaration;
+}

@@ -1,0 +1,212 @@
+import { randomBytes } from 'node:crypto';
+import { createActor } from 'xstate';
+import { createChildPool, type Pool } from '../../machines/child-pool.logic.js';
+import type {
+  AgentDefinition,
+  ExecutorCreator,
+  ExecutorType,
+  LifecycleInterceptor,
+  PolicyEvaluator,
+  SessionProvider,
+} from '../contracts/index.js';
+import { systemClock } from '../kernel/clock.js';
+import { describeAgent } from '../kernel/definition.js';
+import { type Problem, TroupeError, throwProblems } from '../kernel/errors.js';
+import { createStamp } from '../kernel/stamp.js';
+import { type CompositionMachine, wireSession } from './agent-logics.js';
+import { createSession } from './agent-session.js';
+import { attach } from './attach.js';
+import { abortStop, stopRun } from './end-run.js';
+import type { HostCore, ModelRegistry } from './host-core.js';
+import { closeTree } from './open-session.js';
+import { createPermits } from './permits.js';
+import { startRun } from './run.js';
+import type { Host, HostOptions } from './types.js';
+
+/** The parts that a host is put together from; `builtins.ts` registers ours. */
+export interface HostParts {
+  readonly executors: Readonly<Record<string, ExecutorCreator>>;
+  readonly compositions: Readonly<Record<string, CompositionMachine>>;
+  readonly models: (options: Pick<HostOptions, 'models'>) => ModelRegistry;
+  readonly policy: (sources: NonNullable<HostOptions['policy']>) => PolicyEvaluator;
+  readonly hooks: (sources: NonNullable<HostOptions['hooks']>) => LifecycleInterceptor | undefined;
+  readonly store: () => SessionProvider;
+}
+
+const DEFAULT_TOOL_TIMEOUT_MS = 120_000;
+const DEFAULT_ABORT_TIMEOUT_MS = 5_000;
+const CAPABILITIES = [
+  'streaming',
+  'elicitation',
+  'pause_resume',
+  'cancellation',
+  'attach',
+  'compositions',
+  'foreign_sessions',
+];
+
+type SessionOrder = { type: 'none' };
+
+/** Puts a host together. Throws with every fault of its options. */
+export function createHostFrom(parts: HostParts, options: HostOptions): Host {
+  const { clock = systemClock, limits = {}, tools = [], agents = [] } = options;
+  checkOptions(options);
+  const executors = new Map(Object.entries(parts.executors));
+  let pool: Pool | undefined;
+  const core: HostCore = {
+    clock,
+    stamp: createStamp(clock, `${randomBytes(3).toString('hex')}-`),
+    models: parts.models(options),
+    policy: parts.policy(options.policy ?? []),
+    hooks: parts.hooks(options.hooks ?? []),
+    elicitation: options.elicitation ?? 'respond',
+    store: options.store ?? parts.store(),
+    appName: options.appName ?? 'troupe',
+    permits: createPermits(limits),
+    toolTimeoutMs: limits.toolTimeoutMs ?? DEFAULT_TOOL_TIMEOUT_MS,
+    abortTimeoutMs: limits.abortTimeoutMs ?? DEFAULT_ABORT_TIMEOUT_MS,
+    hostTools: new Map(tools.map((tool) => [tool.name, tool])),
+    agents: new Map(agents.map((agent) => [agent.name, agent])),
+    executors,
+    patterns: new Set(Object.keys(parts.compositions)),
+    threads: new Map(),
+    trees: new Map(),
+    compiled: new WeakMap(),
+    strays: new Set(),
+    sessionLogic: undefined as never,
+    spawn: (sessionId, input) => (pool as Pool).spawn(sessionId, core.sessionLogic, input),
+    isClosing: false,
+  };
+  core.sessionLogic = wireSession(core, parts.compositions);
+  const sessions = createChildPool<SessionOrder>((_, own) => {
+    pool = own;
+    return {
+      order() {},
+      childEnded(sessionId) {
+        const tree = core.trees.get(sessionId);
+        if (tree !== undefined) closeTree(tree);
+      },
+      dispose() {},
+    };
+  });
+  const { inspect } = options;
+  const root = createActor(sessions, {
+    id: 'host',
+    input: { address: 'host' },
+    ...(inspect !== undefined && { inspect }),
+  });
+  root.start();
+
+  const host: Host = {
+    run: (agent, input, runOptions = {}) => startRun(core, agent as AgentDefinition, input as string, runOptions),
+    session: (agent, runOptions = {}) => createSession(core, agent as AgentDefinition, runOptions),
+    attach: (sessionId, { after } = {}) => attach(core, sessionId, { after }),
+    list: async (agentName) => core.store.list(agentName, { appName: core.appName }),
+    async delete(sessionId) {
+      if (core.trees.has(sessionId)) {
+        throw new TroupeError({
+          code: 'SESSION_BUSY',
+          message: `session "${sessionId}" is open: end it first`,
+          retryable: true,
+        });
+      }
+      await core.store.delete(sessionId);
+    },
+    registerExecutor: (type: ExecutorType, creator: ExecutorCreator) => {
+      if (executors.has(type)) {
+        throw new TroupeError({ code: 'INVALID_OPTION', message: `executor "${type}" is registered already` });
+      }
+      executors.set(type, creator);
+    },
+    describe: (agent) => describeAgent(agent as AgentDefinition),
+    supports: (capability) => CAPABILITIES.includes(capability),
+    close: (closeOptions = {}) => {
+      closing ??= closeHost(core, closeOptions.drainMs ?? 0).then(() => {
+        root.stop();
+      });
+      return closing;
+    },
+    [Symbol.asyncDispose]: () => host.close(),
+  };
+  let closing: Promise<void> | undefined;
+  return host;
+}
+
+/** Takes no more work, lets runs end for a while, aborts the rest, and waits until every session is gone. */
+async function closeHost(core: HostCore, drainMs: number): Promise<void> {
+  core.isClosing = true;
+  const allClosed = () => Promise.all([...core.trees.values()].map(whenClosed));
+  if (drainMs > 0) await within(core, allClosed(), drainMs);
+  const left = allClosed();
+  for (const tree of [...core.trees.values()]) {
+    const { root } = tree;
+    root.endsSession = true;
+    if (root.run !== undefined) stopRun(root, abortStop('the host is being closed', 'host'));
+    else root.actor.send({ type: 'session.close', reason: 'aborted' });
+  }
+  await left;
+  if (core.strays.size > 0) await within(core, Promise.all(core.strays), core.abortTimeoutMs);
+}
+
+const whenClosed = (tree: HostCore['trees'] extends Map<string, infer T> ? T : never) =>
+  new Promise<void>((resolve) => {
+    const { onClosed } = tree;
+    tree.onClosed = () => {
+      onClosed?.();
+      resolve();
+    };
+  });
+
+function within(core: HostCore, work: Promise<unknown>, limitMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    const cancel = core.clock.schedule(() => resolve(), limitMs);
+    void work.finally(() => {
+      cancel();
+      resolve();
+    });
+  });
+}
+
+function checkOptions(options: HostOptions): void {
+  const problems: Problem[] = [];
+  const twice = (list: readonly { name: string }[], what: string) => {
+    const seen = new Set<string>();
+    for (const { name } of list) {
+      if (seen.has(name))
+        problems.push({ code: 'INVALID_OPTION', path: what, message: `two named "${name}"; rename one` });
+      seen.add(name);
+    }
+  };
+  twice(options.tools ?? [], 'tools');
+  twice(options.agents ?? [], 'agents');
+  const { elicitation } = options;
+  if (
+    elicitation !== undefined &&
+    typeof elicitation !== 'function' &&
+    elicitation !== 'respond' &&
+    elicitation !== 'deny'
+  ) {
+    problems.push({ code: 'INVALID_OPTION', path: 'elicitation', message: 'must be a function, "respond" or "deny"' });
+  }
+  const positive = (value: number | undefined, path: string) => {
+    if (value !== undefined && !(value > 0))
+      problems.push({ code: 'INVALID_OPTION', path, message: 'must be a number above 0' });
+  };
+  const { concurrency, providers = {}, toolTimeoutMs, abortTimeoutMs } = options.limits ?? {};
+  positive(concurrency, 'limits.concurrency');
+  positive(toolTimeoutMs, 'limits.toolTimeoutMs');
+  positive(abortTimeoutMs, 'limits.abortTimeoutMs');
+  for (const [name, limit] of Object.entries(providers))
+    positive(limit.concurrency, `limits.providers.${name}.concurrency`);
+  for (const agent of options.agents ?? []) {
+    try {
+      describeAgent(agent);
+    } catch (thrown) {
+      if (!(thrown instanceof TroupeError)) throw thrown;
+      problems.push(
+        ...(thrown.problems.length > 0 ? thrown.problems : [{ code: thrown.code, message: thrown.message }]),
+      );
+    }
+  }
+  throwProblems(problems, 'INVALID_OPTION');
+}

@@ -1,0 +1,39 @@
+import type { ToolResultData } from '../contracts/index.js';
+import { errorResult, toToolResult } from '../kernel/tool-result.js';
+import type { ChildOutcome, CrewState } from './crew.js';
+import type { ToolOutcome } from './thread.js';
+import type { Call } from './tool-call.js';
+
+/** Runs a child for a call of its leader; the call's result is the child's final result. */
+export function delegate(call: Call, index: number): Promise<ToolOutcome> {
+  const { thread, requestId } = call;
+  const crew = thread.crew as CrewState;
+  call.isDelegated = true;
+  return new Promise((resolve) => {
+    crew.delegations.set(requestId, (outcome) => {
+      call.isDelegated = false;
+      if (outcome.updates.length > 0) call.state = { updates: () => outcome.updates };
+      resolve(toOutcome(outcome));
+    });
+    delegationOf(call).send({ type: 'delegate', index, requestId, input: call.args });
+  });
+}
+
+/** Aborts the child of a call; the call is answered once the child has settled. */
+export function cancelDelegation(call: Call): void {
+  delegationOf(call).send({ type: 'delegation.cancel', requestId: call.requestId });
+}
+
+const delegationOf = (call: Call) =>
+  call.thread.actor.getSnapshot().children.delegation as { send(event: object): void };
+
+function toOutcome({ name, ok, end }: ChildOutcome): ToolOutcome {
+  if (!ok) {
+    const detail = end.data.message ?? end.data.reason ?? '';
+    const text = `${name} ended with ${end.reason}${detail === '' ? '' : `: ${detail}`}`;
+    return { result: errorResult(end.reason === 'aborted' ? 'cancelled' : 'execution_failed', text) };
+  }
+  const result: ToolResultData = toToolResult(end.data.result);
+  const { escalateReason } = end.data;
+  return escalateReason === undefined ? { result } : { result, ending: { escalate: { reason: escalateReason } } };
+}

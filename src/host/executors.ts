@@ -1,0 +1,113 @@
+import type {
+  AgentSession,
+  ElicitationChannel,
+  Executor,
+  HostContext,
+  LifecycleInterceptor,
+  ToolProvider,
+} from '../contracts/index.js';
+import { describeError, TroupeError } from '../kernel/errors.js';
+import { foreignExecutor } from './foreign-session.js';
+import type { HostCore } from './host-core.js';
+import { ask } from './questions.js';
+import { notice } from './session-tree.js';
+import type { CompiledAgent, Thread, Tree } from './thread.js';
+
+/**
+ * Makes what drives an agent's turns. Throws as its creator does, and with `CANNOT_ENFORCE` when it runs tools out of
+ * the host's sight and no policy rule grants it by name.
+ */
+export function createExecutor(thread: Thread): Executor {
+  return prepareExecutor(thread.tree, thread.agent, () => thread);
+}
+
+/** The same before there is a thread; `threadOf` is asked once something is to happen in its name. */
+export function prepareExecutor(tree: Tree, agent: CompiledAgent, threadOf: () => Thread): Executor {
+  const { descriptor } = agent.driver;
+  const creator = tree.host.executors.get(descriptor.executor);
+  if (creator === undefined) {
+    const names = [...tree.host.executors.keys()].join(', ') || 'none';
+    throw new TroupeError({
+      code: 'UNKNOWN_EXECUTOR',
+      message: `no executor "${descriptor.executor}"; registered: ${names}`,
+    });
+  }
+  const made = creator(descriptor, { ...portsOf(tree, threadOf), definition: agent.driver });
+  const executor = isSession(made)
+    ? foreignExecutor(made, { isOpaque: !(descriptor.capabilities ?? []).includes('host_tool_execution') })
+    : made;
+  if (executor.opaque) assertGranted(tree, agent, threadOf);
+  return executor;
+}
+
+const isSession = (made: AgentSession | Executor): made is AgentSession =>
+  'stream' in made && typeof made.stream === 'function';
+
+/** An opaque agent runs only when a rule allows it by name; what cannot be enforced then is said once. */
+function assertGranted(tree: Tree, agent: CompiledAgent, threadOf: () => Thread): void {
+  const { name } = agent.definition;
+  const { executor } = agent.driver.descriptor;
+  const decision = tree.host.policy.evaluate({
+    action: name,
+    principal: name,
+    principalPath: name,
+    context: { executor, opaque: true, mode: tree.settings.permissionMode },
+  });
+  const isAllowed = !(decision instanceof Promise) && decision.outcome === 'allow' && decision.rule !== undefined;
+  if (!isAllowed) {
+    throw new TroupeError({
+      code: 'CANNOT_ENFORCE',
+      message: `agent "${name}" (${executor}) runs its tools out of the host's sight, so policy, hooks and approvals cannot apply; allow it with a rule such as { toolName: "${name}", decision: "allow", context: { opaque: true } }`,
+    });
+  }
+  queueMicrotask(() => {
+    const text = `${name} runs its own tools: policy, hooks and approvals do not apply to them`;
+    notice(threadOf(), 'OPAQUE_AGENT', 'warning', text);
+  });
+}
+
+function portsOf(tree: Tree, threadOf: () => Thread): HostContext {
+  const { host } = tree;
+  const elicitation: ElicitationChannel = { ask: (request) => ask(threadOf(), request) };
+  return {
+    policyEngine: host.policy,
+    hookSystem: host.hooks ?? silentHooks,
+    elicitation,
+    toolRegistry: toolsOf(host),
+    modelConfig: { resolve: ({ requested }) => host.models.resolve(requested) },
+    sessionService: host.store,
+  };
+}
+
+const silentHooks: LifecycleInterceptor = {
+  fire: () => Promise.resolve({ action: 'proceed' }),
+  supportedHookPoints: () => [],
+};
+
+/** Host tools by descriptor. A call goes through the session's gate, never around it. */
+const toolsOf = (host: HostCore): ToolProvider => ({
+  getToolsForAgent: () => [...host.hostTools.values()].map((tool) => tool.descriptor),
+  authorize: () => false,
+  // biome-ignore lint/correctness/useYield: it never gets as far as an update.
+  async *execute(request) {
+    throw new TroupeError({
+      code: 'CANNOT_ENFORCE',
+      message: `ask for ${request.name} with a tool_request event: calls pass the host's gate`,
+    });
+  },
+});
+
+/** Lets go of what an executor holds. A failure to do so is told and harms nobody else. */
+export function closeExecutor(thread: Thread): void {
+  const { executor } = thread;
+  thread.executor = undefined;
+  if (executor?.close === undefined) return;
+  const fail = (thrown: unknown) =>
+    notice(thread.tree.root, 'EXECUTOR_CLOSE_FAILED', 'warning', describeError(thrown).message);
+  try {
+    const closing = executor.close();
+    if (closing !== undefined) void closing.catch(fail);
+  } catch (thrown) {
+    fail(thrown);
+  }
+}

@@ -1,0 +1,53 @@
+import type { AnyActorLogic, AnyActorRef } from 'xstate';
+import type { SessionInput } from '../../machines/session.events.js';
+import type {
+  AgentDefinition,
+  Clock,
+  ExecutorCreator,
+  LifecycleInterceptor,
+  ModelInterface,
+  PolicyEvaluator,
+  ResolvedModel,
+  SessionProvider,
+  ToolDefinition,
+} from '../contracts/index.js';
+import type { Stamp } from '../kernel/stamp.js';
+import type { Permits } from './permits.js';
+import type { CompiledAgent, Thread, Tree } from './thread.js';
+import type { ElicitationCallback } from './types.js';
+
+/** Finds models by name. */
+export interface ModelRegistry {
+  /** Why a choice cannot be served, in one sentence; undefined when it can. Makes no model. */
+  fault(choice: string | ModelInterface | undefined): string | undefined;
+  resolve(choice: string | ModelInterface | undefined): ResolvedModel | Promise<ResolvedModel>;
+}
+
+/** What all sessions of one host share. */
+export interface HostCore {
+  readonly clock: Clock;
+  readonly stamp: Stamp;
+  readonly models: ModelRegistry;
+  readonly policy: PolicyEvaluator;
+  readonly hooks: LifecycleInterceptor | undefined;
+  readonly elicitation: ElicitationCallback | 'respond' | 'deny';
+  readonly store: SessionProvider;
+  readonly appName: string;
+  readonly permits: Permits;
+  readonly toolTimeoutMs: number;
+  readonly abortTimeoutMs: number;
+  readonly hostTools: ReadonlyMap<string, ToolDefinition>;
+  readonly agents: ReadonlyMap<string, AgentDefinition>;
+  readonly executors: ReadonlyMap<string, ExecutorCreator>;
+  /** Patterns whose runs are carried by a logic of their own, and `hierarchical`. */
+  readonly patterns: ReadonlySet<string>;
+  readonly threads: Map<string, Thread>;
+  readonly trees: Map<string, Tree>;
+  readonly compiled: WeakMap<AgentDefinition, CompiledAgent>;
+  /** Every tool promise that an abort or a timeout left behind, until it settles. */
+  readonly strays: Set<Promise<unknown>>;
+  sessionLogic: AnyActorLogic;
+  /** Starts a root session below the host's own actor. */
+  spawn: (sessionId: string, input: SessionInput) => AnyActorRef;
+  isClosing: boolean;
+}

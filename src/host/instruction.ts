@@ -1,0 +1,41 @@
+import type { InstructionContext } from '../contracts/index.js';
+import type { Thread } from './thread.js';
+
+const PLACEHOLDER = /\{(input|state)\.([A-Za-z_$][\w$.-]*)\}/g;
+
+/**
+ * The system instruction of a thread: text with `{input.x}` and `{state.x}` filled in, or what the instruction
+ * function gives. A placeholder without a value stays as it is.
+ */
+export function instructionOf(thread: Thread, input: unknown): string | Promise<string> {
+  const { instruction } = thread.agent.driver;
+  if (instruction === undefined) return '';
+  if (typeof instruction === 'string') {
+    return instruction.includes('{') ? fillIn(instruction, input, thread.state.values()) : instruction;
+  }
+  const context: InstructionContext = {
+    sessionId: thread.tree.sessionId,
+    threadId: thread.threadId,
+    agentId: thread.agentId,
+    input,
+    state: thread.state.values(),
+  };
+  return instruction(context);
+}
+
+export function fillIn(text: string, input: unknown, state: Readonly<Record<string, unknown>>): string {
+  return text.replace(PLACEHOLDER, (whole, source: string, path: string) => {
+    const value = valueAt(source === 'input' ? input : state, path.split('.'));
+    if (value === undefined) return whole;
+    return typeof value === 'string' ? value : JSON.stringify(value);
+  });
+}
+
+function valueAt(from: unknown, path: readonly string[]): unknown {
+  let value = from;
+  for (const key of path) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined;
+    value = (value as Record<string, unknown>)[key];
+  }
+  return value;
+}

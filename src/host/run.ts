@@ -1,0 +1,245 @@
+import type {
+  AgentDefinition,
+  AgentEvent,
+  Bag,
+  ContentPart,
+  SessionUpdateData,
+  SteerData,
+} from '../contracts/index.js';
+import { TroupeError } from '../kernel/errors.js';
+import type { MergeReader } from '../kernel/event-merge.js';
+import { applyUpdate, cancelRequest, respondTo, steerTree } from './deliver.js';
+import { abortStop, stopRun } from './end-run.js';
+import type { HostCore } from './host-core.js';
+import { openTree, prepare } from './open-session.js';
+import { beginRun, inputFaults, publishInitialize, toRunInput } from './run-start.js';
+import { pendingOf, stateOf } from './session-state.js';
+import { newSessionId, threadsFrom } from './session-tree.js';
+import type { RunEnd, Tree } from './thread.js';
+import type { Run, RunOptions, RunResult, RunState } from './types.js';
+
+/** Starts a run on a session of its own. Throws what is wrong with the definition or the options; nothing ran then. */
+export function startRun<Output>(
+  host: HostCore,
+  agent: AgentDefinition,
+  input: string | readonly ContentPart[] | object,
+  options: RunOptions,
+): Run<Output> {
+  const compiled = prepare(host, agent, options);
+  const sessionId = options.sessionId ?? newSessionId();
+  const run = new HostRun<Output>(host, sessionId);
+  const given = toRunInput(compiled, input);
+  const open = () => openTree(host, compiled, { ...options, sessionId, oneRun: true });
+  const begin = (tree: Tree) =>
+    run.begin(tree, options.signal, () => {
+      tree.merge.hold();
+      publishInitialize(tree.root);
+      beginRun(tree.root, given);
+    });
+  const faults = inputFaults(compiled, given);
+  if (faults instanceof Promise) {
+    run.beginLater(
+      faults.then((list) => {
+        assertInput(agent.name, list);
+        return open();
+      }),
+      begin,
+    );
+    return run;
+  }
+  assertInput(agent.name, faults);
+  const tree = open();
+  if (tree instanceof Promise) run.beginLater(tree, begin);
+  else begin(tree);
+  return run;
+}
+
+function assertInput(name: string, faults: string[]): void {
+  if (faults.length === 0) return;
+  throw new TroupeError({
+    code: 'INVALID_INPUT',
+    message: `the input of "${name}" does not fit: ${faults.join('; ')}`,
+  });
+}
+
+class HostRun<Output> implements Run<Output> {
+  readonly result: Promise<RunResult<Output>>;
+  #resolve!: (result: RunResult<Output>) => void;
+  #reject!: (thrown: unknown) => void;
+  #tree: Tree | undefined;
+  #opening: Promise<unknown> | undefined;
+  #abortEarly: { reason: string | undefined } | undefined;
+  #reader: MergeReader | undefined;
+  #prefix: AsyncIterator<AgentEvent> | undefined;
+  #isIterated = false;
+  #hasEnded = false;
+  #startSeq = 0;
+
+  constructor(
+    private readonly host: HostCore,
+    readonly sessionId: string,
+  ) {
+    this.result = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+    // Who only iterates learns of a failed start from the iterator.
+    this.result.catch(() => {});
+  }
+
+  beginLater(opening: Promise<Tree>, begin: (tree: Tree) => void): void {
+    this.#opening = opening.then(begin).catch((thrown) => {
+      this.#hasEnded = true;
+      this.#reject(thrown);
+      throw thrown;
+    });
+    this.#opening.catch(() => {});
+  }
+
+  begin(tree: Tree, signal: AbortSignal | undefined, start: () => void): void {
+    this.#tree = tree;
+    this.#startSeq = tree.merge.seq;
+    const onAbort = () => this.abort(reasonOf(signal));
+    tree.onRunEnded = (end) => {
+      signal?.removeEventListener('abort', onAbort);
+      this.#ended(tree, end);
+    };
+    tree.onDetach = () => this.#reader?.finish();
+    start();
+    if (signal !== undefined) {
+      if (signal.aborted) onAbort();
+      else signal.addEventListener('abort', onAbort, { once: true });
+    }
+    if (this.#abortEarly !== undefined) this.abort(this.#abortEarly.reason);
+  }
+
+  #ended(tree: Tree, end: RunEnd): void {
+    this.#hasEnded = true;
+    this.#reader?.finish();
+    const { result, usage = {}, cost } = end.data;
+    const text = typeof result === 'string' ? result : result === undefined ? '' : JSON.stringify(result);
+    this.#resolve({
+      ok: end.reason === 'completed',
+      reason: end.reason,
+      text,
+      result: result as Output,
+      usage,
+      ...(cost !== undefined && { cost }),
+      data: end.data as Bag,
+      sessionId: tree.sessionId,
+    });
+  }
+
+  [Symbol.asyncIterator](): AsyncIterator<AgentEvent, void> {
+    if (this.#isIterated) {
+      throw new TroupeError({
+        code: 'RUN_ITERATED',
+        message: 'a run has one iterator; more readers attach with host.attach(run.sessionId)',
+      });
+    }
+    this.#isIterated = true;
+    if (this.#tree !== undefined) this.#read(this.#tree);
+    return {
+      next: () => this.#next(),
+      return: async () => {
+        if (!this.#hasEnded) this.abort('the consumer left');
+        this.#reader?.close();
+        return { done: true, value: undefined };
+      },
+    };
+  }
+
+  #read(tree: Tree): void {
+    const taken = tree.merge.consume();
+    if (taken === undefined) return;
+    this.#reader = taken.reader;
+    if (!taken.complete) this.#prefix = loggedEvents(tree, this.#startSeq, tree.merge.seq);
+    if (this.#hasEnded) taken.reader.finish();
+  }
+
+  async #next(): Promise<IteratorResult<AgentEvent, void>> {
+    if (this.#opening !== undefined) {
+      await this.#opening;
+      this.#opening = undefined;
+    }
+    if (this.#reader === undefined && this.#tree !== undefined) this.#read(this.#tree);
+    if (this.#prefix !== undefined) {
+      const step = await this.#prefix.next();
+      if (!step.done) return step;
+      this.#prefix = undefined;
+    }
+    return this.#reader === undefined ? { done: true, value: undefined } : this.#reader.next();
+  }
+
+  #live(what: string): Tree {
+    if (this.#tree === undefined || this.#hasEnded) {
+      const state = this.#hasEnded ? 'has ended' : 'has not begun yet';
+      throw new TroupeError({ code: 'SESSION_ENDED', message: `cannot ${what}: the run ${state}` });
+    }
+    return this.#tree;
+  }
+
+  respond(requestId: string, answer: Parameters<Run['respond']>[1]): void {
+    if (this.#tree === undefined || this.#hasEnded) {
+      throw new TroupeError({
+        code: 'UNKNOWN_REQUEST',
+        message: `no open request "${requestId}": the run is not under way`,
+      });
+    }
+    respondTo(this.#tree, requestId, answer);
+  }
+
+  steer(data: SteerData, options: { threadId?: string } = {}): void {
+    steerTree(this.#live('steer'), data, options.threadId);
+  }
+
+  update(config: SessionUpdateData): void {
+    applyUpdate(this.#live('update'), config);
+  }
+
+  abort(reason?: string, options: { threadId?: string; requestId?: string } = {}): void {
+    if (this.#hasEnded) return;
+    if (this.#tree === undefined) {
+      this.#abortEarly = { reason };
+      return;
+    }
+    const tree = this.#tree;
+    const { threadId, requestId } = options;
+    if (requestId !== undefined) return cancelRequest(tree, requestId, reason ?? 'cancelled by the user');
+    const target = threadId === undefined ? tree.root : this.host.threads.get(`${tree.sessionId}/${threadId}`);
+    if (target !== undefined) stopRun(target, abortStop(reason, 'user'));
+  }
+
+  state(): RunState {
+    const tree = this.#tree;
+    if (tree === undefined) return { root: { type: 'idle' }, pending: [], threads: [] };
+    return {
+      root: stateOf(tree.root),
+      pending: pendingOf(tree),
+      threads: [...threadsFrom(tree.root)].reverse().map((thread) => ({
+        ...(thread.threadId !== undefined && { threadId: thread.threadId }),
+        agentName: thread.agent.definition.name,
+        executor: thread.agent.descriptor.executor,
+        state: stateOf(thread),
+      })),
+    };
+  }
+}
+
+export const reasonOf = (signal: AbortSignal | undefined): string | undefined => {
+  const reason: unknown = signal?.reason;
+  if (reason === undefined) return undefined;
+  return reason instanceof Error ? reason.message : String(reason);
+};
+
+/** What the log holds between two positions, with messages that were in flight at the second. */
+export async function* loggedEvents(tree: Tree, after: number, upTo: number): AsyncGenerator<AgentEvent> {
+  const inFlight = tree.merge.inFlight();
+  await tree.pendingWrites;
+  if (tree.handle !== undefined) {
+    for await (const event of tree.handle.events) {
+      if (event.seq > after && event.seq <= upTo && !inFlight.some((one) => one.id === event.id)) yield event;
+    }
+  }
+  for (const event of inFlight) yield event;
+}

@@ -1,0 +1,49 @@
+import type { ExecutionState, PendingRequest } from '../contracts/index.js';
+import type { Thread, Tree } from './thread.js';
+
+/** Where a session stands, in the words of the wire. */
+export function stateOf(thread: Thread): ExecutionState {
+  if (thread.hasEnded || thread.actor?.getSnapshot().status !== 'active') {
+    const reason = thread.end?.reason ?? 'aborted';
+    const type = reason === 'aborted' ? 'aborted' : reason === 'failed' ? 'error' : 'completed';
+    return { type, reason };
+  }
+  const pending = pendingOf(thread.tree, thread);
+  const value: string = thread.actor.getSnapshot().value;
+  const running: ExecutionState = { type: 'running', turnCount: thread.run?.turns ?? 0 };
+  switch (value) {
+    case 'idle':
+      return { type: 'idle' };
+    case 'awaitingElicitation':
+      return { type: 'awaiting_elicitation', pending };
+    case 'awaitingTool':
+      return { type: 'awaiting_tool', pending };
+    default:
+      // A composition waits as those below it do.
+      if (thread.agent.behaviour === 'turn' || pending.length === 0 || thread.tree.busy > 0) return running;
+      return pending.some((one) => one.kind === 'elicitation')
+        ? { type: 'awaiting_elicitation', pending }
+        : { type: 'awaiting_tool', pending };
+  }
+}
+
+/** What waits for outside input, in the order asked: in the whole tree, or in one thread and below it. */
+export function pendingOf(tree: Tree, below?: Thread): PendingRequest[] {
+  const isBelow = (thread: Thread) => {
+    for (let at: Thread | undefined = thread; at !== undefined; at = at.parent) if (at === below) return true;
+    return below === undefined;
+  };
+  const base = (requestId: string, thread: Thread) => ({
+    requestId,
+    agentId: thread.agentId,
+    ...(thread.threadId !== undefined && { threadId: thread.threadId }),
+  });
+  const pending: PendingRequest[] = [];
+  for (const { requestId, thread, request } of tree.questions.values()) {
+    if (isBelow(thread)) pending.push({ ...base(requestId, thread), kind: 'elicitation', name: request.kind });
+  }
+  for (const { requestId, thread, name } of tree.consumerCalls.values()) {
+    if (isBelow(thread)) pending.push({ ...base(requestId, thread), kind: 'tool', name });
+  }
+  return pending;
+}

@@ -1,0 +1,206 @@
+import { randomUUID } from 'node:crypto';
+import type { AgentEvent, AgentEventDraft, SessionHandle, ToolDescriptor } from '../contracts/index.js';
+import { describeError } from '../kernel/errors.js';
+import { createEventMerge } from '../kernel/event-merge.js';
+import { createHistory, type History } from '../kernel/history.js';
+import { createStateScope } from '../kernel/state.js';
+import { declaredState } from './compile-agent.js';
+import type { HostCore } from './host-core.js';
+import { type CompiledAgent, type Thread, type Tree, type TreeSettings, threadKey } from './thread.js';
+
+export const newSessionId = (): string => randomUUID();
+
+/** Makes the tree and its root thread; no actor yet. */
+export function createTree(
+  host: HostCore,
+  agent: CompiledAgent,
+  options: {
+    sessionId: string;
+    handle: SessionHandle | undefined;
+    settings: TreeSettings;
+    consumerTools: readonly ToolDescriptor[];
+    /** The last `seq` of a stored log. */
+    seq?: number;
+    state?: Readonly<Record<string, unknown>> | undefined;
+  },
+): Tree {
+  const { sessionId, handle, settings, consumerTools, seq = 0, state } = options;
+  const tree: Tree = {
+    host,
+    sessionId,
+    handle,
+    settings,
+    merge: createEventMerge<Thread>({
+      stamp: host.stamp,
+      seq,
+      log: { append: (event, thread) => keep(event, thread) },
+    }),
+    root: undefined as unknown as Thread,
+    questions: new Map(),
+    consumerCalls: new Map(),
+    consumerTools,
+    requestIds: new Set(),
+    requestCount: 0,
+    always: new Set(),
+    busy: 0,
+    pauseCheckScheduled: false,
+    pendingWrites: undefined,
+    cancelForce: undefined,
+    onPaused: undefined,
+    onRunEnded: undefined,
+    onDetach: undefined,
+    onClosed: undefined,
+    hasState: false,
+    isClosed: false,
+    storeError: undefined,
+  };
+  tree.root = createThread(tree, undefined, agent, undefined, -1);
+  const declaration = declaredState(agent.definition);
+  tree.hasState = Object.keys(declaration).length > 0;
+  tree.root.state = createStateScope({ declaration, values: state });
+  return tree;
+}
+
+/** A thread without an actor. Its state starts from its parent's as it is at this moment. */
+export function createThread(
+  tree: Tree,
+  parent: Thread | undefined,
+  agent: CompiledAgent,
+  threadId: string | undefined,
+  index: number,
+): Thread {
+  const address = threadKey(tree.sessionId, threadId);
+  const { name } = agent.definition;
+  const thread: Thread = {
+    threadId,
+    agentId: agent.driver.name,
+    runId: parent?.runId,
+    streamId: parent?.streamId,
+    message: undefined,
+    waiting: 0,
+    suspended: undefined,
+    tree,
+    parent,
+    agent,
+    address,
+    principalPath: parent === undefined ? name : `${parent.principalPath}/${name}`,
+    index,
+    actor: undefined as unknown as Thread['actor'],
+    executor: undefined,
+    history: createHistory(),
+    state: parent?.state as Thread['state'],
+    spentUsd: 0,
+    run: undefined,
+    end: undefined,
+    endsSession: false,
+    hasEnded: false,
+    spawned: 0,
+    children: undefined,
+    crew: undefined,
+    questions: undefined,
+    steers: [],
+    isPaused: false,
+    resumeTurn: undefined,
+    outsideWaits: 0,
+    preloaded: 0,
+    projectsTo: undefined,
+    hadSideEffects: false,
+    instruction: undefined,
+  };
+  tree.host.threads.set(address, thread);
+  if (parent !== undefined) {
+    parent.children ??= new Set();
+    parent.children.add(thread);
+  }
+  return thread;
+}
+
+export const publish = (thread: Thread, draft: AgentEventDraft): undefined | Promise<void> =>
+  thread.tree.merge.publish(thread, draft);
+
+/** Tells a person something, in the host's name. */
+export function notice(thread: Thread, code: string, severity: 'info' | 'warning' | 'error', text: string): void {
+  publish(thread, { type: 'custom', kind: 'notice', data: { code, severity, text }, source: 'host' });
+}
+
+/** Resolves once everything appended so far is durable; undefined when it is already. */
+export const settled = (tree: Tree): undefined | Promise<void> => tree.pendingWrites;
+
+function keep(event: AgentEvent, thread: Thread): void {
+  const { tree } = thread;
+  noteInHistory(thread.history, event, thread.agentId);
+  if (tree.handle === undefined) return;
+  let written: void | Promise<void>;
+  try {
+    written = tree.handle.append(event);
+  } catch (thrown) {
+    tree.storeError ??= describeError(thrown, 'STORE_FAILED');
+    return;
+  }
+  if (written === undefined) return;
+  const before = tree.pendingWrites;
+  const all: Promise<void> = Promise.all([before, written]).then(
+    () => {
+      if (tree.pendingWrites === all) tree.pendingWrites = undefined;
+    },
+    (thrown: unknown) => {
+      tree.storeError ??= describeError(thrown, 'STORE_FAILED');
+      if (tree.pendingWrites === all) tree.pendingWrites = undefined;
+    },
+  );
+  tree.pendingWrites = all;
+}
+
+/** Folds one logged event of a thread into what its model sees; live and from a stored log alike. */
+export function noteInHistory(history: History, event: AgentEvent, agentId: string): void {
+  switch (event.type) {
+    case 'message':
+      if (event.role === 'agent') history.model(event.messageId, event.content);
+      else history.user(event.content);
+      break;
+    case 'tool_request':
+      if (event.parentRequestId !== undefined) break;
+      history.call({
+        requestId: event.requestId,
+        name: shortName(event.name, agentId),
+        args: event.args,
+        messageId: event.messageId,
+        index: event.index,
+        thoughtSignature: event.thoughtSignature,
+      });
+      break;
+    case 'tool_response':
+      history.response(event.requestId, event);
+      break;
+    default:
+  }
+}
+
+/** What the model says for a registered name: an agent's own tools go without its prefix. */
+export const shortName = (registered: string, agentId: string): string =>
+  registered.startsWith(`${agentId}.`) ? registered.slice(agentId.length + 1) : registered;
+
+/** Something began that will move the tree without outside input. */
+export function enter(tree: Tree): void {
+  tree.busy++;
+}
+
+/** It ended. A tree in which nothing is under way any more waits for outside input. */
+export function leave(tree: Tree): void {
+  tree.busy--;
+  if (tree.busy > 0 || tree.pauseCheckScheduled || !waitsForOutside(tree)) return;
+  tree.pauseCheckScheduled = true;
+  // What follows from the end (the next turn, a sibling's start) begins in the same round of microtasks.
+  setImmediate(() => {
+    tree.pauseCheckScheduled = false;
+    if (tree.busy === 0 && waitsForOutside(tree)) tree.onPaused?.();
+  });
+}
+
+const waitsForOutside = (tree: Tree) => tree.questions.size > 0 || tree.consumerCalls.size > 0;
+
+/** All live threads below and including `thread`, children before parents. */
+export function* threadsFrom(thread: Thread): Generator<Thread> {
+  for (const child of [...(thread.children ?? [])]) yield* threadsFrom(child);
+  yield thread;
+}

@@ -1,0 +1,35 @@
+import { decideAfterFailure, siblingsToRestart } from '../kernel/supervision.js';
+import type { ChildOutcome } from './crew.js';
+import type { Thread } from './thread.js';
+
+/** Whether a child that failed starts again, when, and which live siblings with it; undefined: its failure goes up. */
+export function restartAfter(
+  parent: Thread,
+  child: Thread,
+  restarts: readonly number[],
+  outcome: ChildOutcome,
+  live: () => readonly Thread[],
+): { delayMs: number; recall: readonly Thread[] } | undefined {
+  const supervise = parent.agent.definition.behaviour?.supervise;
+  if (supervise === undefined || outcome.ok || outcome.end.reason === 'aborted') return undefined;
+  const decision = decideAfterFailure({
+    child: supervise.children?.[outcome.name],
+    restarts,
+    now: parent.tree.host.clock.now(),
+    sideEffects: child.hadSideEffects,
+  });
+  if (decision.kind === 'escalate') return undefined;
+  const siblings = live().map((thread) => ({
+    thread,
+    threadId: thread.threadId as string,
+    index: thread.index,
+    live: !thread.hasEnded,
+    sideEffects: thread.hadSideEffects,
+  }));
+  const recalled = siblingsToRestart(
+    supervise.strategy,
+    { threadId: child.threadId as string, index: child.index },
+    siblings,
+  );
+  return { delayMs: decision.delayMs, recall: recalled.map((sibling) => sibling.thread) };
+}

@@ -1,0 +1,195 @@
+import type { AnyActorRef } from 'xstate';
+import type {
+  AgentDefinition,
+  AgentDescriptor,
+  Executor,
+  GenerationConfig,
+  ModelInterface,
+  PermissionMode,
+  SessionHandle,
+  SessionStreamData,
+  SteerData,
+  StreamEndData,
+  ToolDescriptor,
+  ToolResultData,
+} from '../contracts/index.js';
+import type { CrewPlan } from '../kernel/crew.js';
+import type { EventMerge, Origin } from '../kernel/event-merge.js';
+import type { History } from '../kernel/history.js';
+import type { LoopDetector } from '../kernel/loop-detection.js';
+import type { StateScope } from '../kernel/state.js';
+import type { UsageTally } from '../kernel/usage.js';
+import type { AgentTools } from './agent-tools.js';
+import type { CrewState } from './crew.js';
+import type { HostCore } from './host-core.js';
+import type { Question } from './questions.js';
+import type { Call } from './tool-call.js';
+
+/** A definition as it stands at one place of a tree: what its surroundings give it is settled here, once per host. */
+export interface CompiledAgent {
+  readonly definition: AgentDefinition;
+  readonly descriptor: AgentDescriptor;
+  /** Name of the logic that carries a run. */
+  readonly behaviour: string;
+  readonly isComposition: boolean;
+  readonly plan: CrewPlan | null;
+  readonly children: readonly CompiledAgent[];
+  readonly tools: AgentTools;
+  readonly limits: AgentLimits;
+  /** Every tool that it can reach is read-only. */
+  readonly readOnly: boolean;
+  /** The definition whose model and instruction drive the turns: the leader of a hierarchy, else the agent itself. */
+  readonly driver: AgentDefinition;
+}
+
+export interface AgentLimits {
+  readonly maxTurns: number;
+  readonly maxLlmCalls: number;
+  readonly maxTimeMs: number;
+  readonly maxBudgetUsd: number;
+  readonly graceTurn: boolean;
+}
+
+/** How a run ended. */
+export interface RunEnd {
+  readonly reason: string;
+  readonly data: StreamEndData;
+}
+
+/** Why a run is being stopped before its time. */
+export interface RunStop {
+  readonly reason: string;
+  readonly data: StreamEndData;
+}
+
+/** One run of one thread, from its message to its `stream_end`. */
+export interface RunRecord {
+  readonly input: unknown;
+  readonly inputText: string;
+  /** Own usage, and that of every child run that has ended. */
+  readonly tally: UsageTally;
+  turns: number;
+  llmCalls: number;
+  /** Set once the run is being stopped; the first reason counts. */
+  stop: RunStop | undefined;
+  /** Calls of the turn under way, in the order asked. */
+  calls: Call[];
+  inbox: SessionStreamData[];
+  /** Text of the last agent message, and what it belongs to. */
+  lastText: string;
+  lastMessageId: string;
+  /** What a built-in tool asked for: the run ends after this turn's calls. */
+  ending: RunEnding | undefined;
+  /** `transfer`: who handed the conversation over to the member that is active. */
+  handedOverBy: { from: string; reason?: string } | undefined;
+  /** Where this run's messages begin in the history. */
+  readonly historyFrom: number;
+  outputFaults: number;
+  graceUsed: boolean;
+  loops: LoopDetector | undefined;
+  workUsedMs: number;
+  workSince: number;
+  working: number;
+  cancelWorkTimer: (() => void) | undefined;
+  /** Lets the turn under way know that it is to end; set by the turn. */
+  cutTurn: ((forced: boolean) => void) | undefined;
+  interrupted: boolean;
+}
+
+export interface RunEnding {
+  readonly handoff?: { target: string; reason?: string };
+  readonly escalate?: { reason?: string };
+  readonly complete?: { value: unknown };
+  readonly failure?: { code: string; message: string };
+}
+
+/** One session of a tree at run time. What must survive a process is in the log, not here. */
+export interface Thread extends Origin {
+  readonly tree: Tree;
+  readonly parent: Thread | undefined;
+  readonly agent: CompiledAgent;
+  readonly address: string;
+  /** Agent names from the root down, joined by `/`. */
+  readonly principalPath: string;
+  /** Index among the parent's children; -1 for the root. */
+  readonly index: number;
+  actor: AnyActorRef;
+  executor: Executor | undefined;
+  history: History;
+  state: StateScope;
+  /** Cost of this session so far, that of its descendants included. */
+  spentUsd: number;
+  run: RunRecord | undefined;
+  end: RunEnd | undefined;
+  /** The session ends with its run. */
+  endsSession: boolean;
+  hasEnded: boolean;
+  /** Children spawned so far, over all its runs. */
+  spawned: number;
+  children: Set<Thread> | undefined;
+  crew: CrewState | undefined;
+  questions: Set<Question> | undefined;
+  steers: SteerData[];
+  isPaused: boolean;
+  resumeTurn: (() => void) | undefined;
+  /** Open questions and consumer's calls here and below. */
+  outsideWaits: number;
+  /** Messages at the start of the history that came from other threads. */
+  preloaded: number;
+  /** A call of the parent that this thread's run answers: its messages are shown as the call's progress. */
+  projectsTo: { thread: Thread; requestId: string } | undefined;
+  /** A tool without `readOnly` or `idempotent` has run here or below. */
+  hadSideEffects: boolean;
+  instruction: string | undefined;
+}
+
+/** Choices for a whole tree that a caller may change while it runs. */
+export interface TreeSettings {
+  permissionMode: PermissionMode;
+  model: string | ModelInterface | undefined;
+  generation: GenerationConfig | undefined;
+  hostToolExecution: boolean;
+  maxBudgetUsd: number;
+}
+
+/** One session tree: the root session and everything below it, with one log and one merged stream. */
+export interface Tree {
+  readonly host: HostCore;
+  readonly sessionId: string;
+  readonly handle: SessionHandle | undefined;
+  readonly merge: EventMerge<Thread>;
+  readonly settings: TreeSettings;
+  root: Thread;
+  /** Every request that outside input may answer. */
+  readonly questions: Map<string, Question>;
+  readonly consumerCalls: Map<string, Call>;
+  /** Tools that the consumer runs, by registered name. */
+  readonly consumerTools: readonly ToolDescriptor[];
+  readonly requestIds: Set<string>;
+  requestCount: number;
+  /** "Always" answers: `principalPath|tool` and `principalPath|tool|action hash`. */
+  readonly always: Set<string>;
+  /** Things under way that will move the tree without outside input. */
+  busy: number;
+  pauseCheckScheduled: boolean;
+  /** Resolves once every appended event is durable; undefined when all are. */
+  pendingWrites: Promise<void> | undefined;
+  cancelForce: (() => void) | undefined;
+  onPaused: (() => void) | undefined;
+  onRunEnded: ((end: RunEnd) => void) | undefined;
+  /** The consumer is let go while the run goes on. */
+  onDetach: (() => void) | undefined;
+  onClosed: (() => void) | undefined;
+  /** Some state key is declared. */
+  hasState: boolean;
+  isClosed: boolean;
+  storeError: { code: string; message: string } | undefined;
+}
+
+export interface ToolOutcome {
+  readonly result: ToolResultData;
+  readonly ending?: RunEnding | undefined;
+}
+
+export const threadKey = (sessionId: string, threadId: string | undefined): string =>
+  threadId === undefined ? sessionId : `${sessionId}/${threadId}`;

@@ -1,0 +1,146 @@
+import type { Pool, PoolEffect } from '../../machines/child-pool.logic.js';
+import type { StopOrder } from '../../machines/session.events.js';
+import { toolCallLogic } from '../../machines/tool-call.logic.js';
+import { endRun } from './end-run.js';
+import { checkOutput } from './output.js';
+import { enter, leave, publish } from './session-tree.js';
+import type { RunEnd, RunRecord, Thread } from './thread.js';
+import { type Call, cancelCalls, respond, whenDone } from './tool-call.js';
+import { judge } from './tool-gate.js';
+import { execute } from './tool-run.js';
+
+/**
+ * The calls of one turn. All are judged at once. Read-only calls, and calls of agents, run together; any other waits
+ * for those before it and holds those after it, though while it waits for approval read-only ones pass. When all have
+ * their response the session goes on, or the run ends where a call asked for that.
+ */
+export function beginCalls(thread: Thread, pool: Pool): PoolEffect<StopOrder> {
+  const run = thread.run as RunRecord;
+  const { calls } = run;
+  let open = calls.length;
+  let applied = 0;
+
+  // The actors are made when the batch is stepped into, before anything of them can end.
+  for (const call of calls) {
+    if (call.stage === 'done') {
+      open--;
+      continue;
+    }
+    call.actor = pool.spawn(call.requestId, toolCallLogic, { requestId: call.requestId, name: call.name });
+    whenDone(call, () => {
+      open--;
+      applyState();
+      if (open === 0) settleBatch();
+      else schedule();
+    });
+  }
+  if (open === 0) queueMicrotask(settleBatch);
+  for (const call of calls) if (call.stage !== 'done') void clear(call);
+
+  async function clear(call: Call): Promise<void> {
+    enter(thread.tree);
+    const refusal = await judge(call);
+    if (call.stage !== 'done') {
+      if (refusal !== undefined) respond(call, refusal);
+      else {
+        call.stage = 'ready';
+        call.actor?.send({ type: 'call.cleared' });
+        schedule();
+      }
+    }
+    leave(thread.tree);
+  }
+
+  function schedule(): void {
+    let isHeld = false;
+    let onlyFree = false;
+    let isFirst = true;
+    for (const call of calls) {
+      if (call.stage === 'done') continue;
+      if (call.stage === 'ready' && !isHeld) {
+        const mayRun = call.standing === 'free' || (!onlyFree && (call.standing === 'agent' || isFirst));
+        if (mayRun) void execute(call);
+      }
+      isFirst = false;
+      if (call.standing !== 'exclusive') continue;
+      // One that is still being judged or asked about holds all but the free ones; one that may run holds all.
+      if (call.stage === 'judging' || call.stage === 'asking') onlyFree = true;
+      else isHeld = true;
+    }
+  }
+
+  /** Writes to the tree's state count in call order, however the calls finish. */
+  function applyState(): void {
+    for (; applied < calls.length; applied++) {
+      const call = calls[applied] as Call;
+      if (call.stage !== 'done') return;
+      const updates = call.state?.updates() ?? [];
+      if (updates.length === 0 || call.result?.isError) continue;
+      thread.state.commit(updates);
+      const keys = new Set(updates.map(({ key }) => key));
+      publish(thread, {
+        type: 'session_update',
+        stateDelta: Object.fromEntries([...keys].map((key) => [key, thread.state.get(key)])),
+        source: 'host',
+      });
+    }
+  }
+
+  function settleBatch(): void {
+    if (thread.run !== run) return;
+    if (run.stop !== undefined) return endRun(thread, run.stop);
+    const noSpace = calls.find((call) => call.result?.errorType === 'no_space_left');
+    if (noSpace !== undefined) return fail('NO_SPACE_LEFT', `${noSpace.name}: no space left on the device`);
+    const ending = calls.find((call) => call.ending !== undefined)?.ending;
+    if (ending === undefined) {
+      pool.report({ type: 'calls.settled' });
+      return;
+    }
+    if (ending.failure !== undefined) return fail(ending.failure.code, ending.failure.message);
+    if (ending.handoff !== undefined) {
+      const { target, reason } = ending.handoff;
+      return endRun(thread, {
+        reason: 'completed',
+        data: { ...partial(run), handoffTarget: target, ...(reason !== undefined && { handoffReason: reason }) },
+      });
+    }
+    if (ending.escalate !== undefined) {
+      return endRun(thread, {
+        reason: 'completed',
+        data: { ...partial(run), escalateReason: ending.escalate.reason ?? 'the goal is reached' },
+      });
+    }
+    complete(ending.complete?.value);
+  }
+
+  function complete(value: unknown): void {
+    const checked = checkOutput(thread, { reason: 'completed', data: { result: value } });
+    const conclude = (verdict: RunEnd | 'again') => {
+      if (verdict === 'again') pool.report({ type: 'calls.settled' });
+      else endRun(thread, verdict);
+    };
+    if (!(checked instanceof Promise)) return conclude(checked);
+    enter(thread.tree);
+    void checked.then((verdict) => {
+      if (thread.run === run) conclude(run.stop ?? verdict);
+      leave(thread.tree);
+    });
+  }
+
+  function fail(code: string, message: string): void {
+    publish(thread, { type: 'error', code, message, fatal: false });
+    endRun(thread, { reason: 'failed', data: { code, message } });
+  }
+
+  return {
+    order() {
+      cancelCalls(thread, run.stop?.data.reason ?? run.stop?.reason ?? 'the run is being stopped');
+      // A batch whose calls were all answered already ends the run itself.
+      if (open === 0) settleBatch();
+    },
+    childEnded() {},
+    dispose() {},
+  };
+}
+
+const partial = (run: RunRecord) => (run.lastText === '' ? {} : { result: run.lastText });

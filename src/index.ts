@@ -1,0 +1,36 @@
+import { builtins } from './builtins.js';
+import { createHostFrom } from './host/create-host.js';
+import type { Host, HostOptions } from './host/types.js';
+
+/**
+ * Makes a host: the owner of policy, hooks, tools, approvals, limits and logs, and the supervisor of every session
+ * that it runs. Throws `TroupeError` with every fault of its options. Close it when done (`await using`, or `close()`).
+ */
+export const createHost = (options: HostOptions = {}): Host => createHostFrom(builtins, options);
+
+export type * from './contracts/index.js';
+export { agent } from './define/agent.js';
+export type { CompositionDefinition } from './define/composition.js';
+export { hierarchical } from './define/hierarchical.js';
+export { defineHook } from './define/hook.js';
+export { loop } from './define/loop.js';
+export { parallel } from './define/parallel.js';
+export { sequential } from './define/sequential.js';
+export { tool } from './define/tool.js';
+export { transfer } from './define/transfer.js';
+export type {
+  ElicitationCallback,
+  Host,
+  HostLimits,
+  HostOptions,
+  HostSession,
+  Run,
+  RunOptions,
+  RunResult,
+  RunState,
+  ThreadState,
+} from './host/types.js';
+export { ModelError, type Problem, TroupeError, type TroupeErrorCode } from './kernel/errors.js';
+export type { PolicyRule, PolicyRuleSet, PolicyTier } from './kernel/policy-rules.js';
+export { INTERFACE_VERSION, isCompatible } from './kernel/version.js';
+export { memoryStore } from './stores/memory.js';

@@ -1,0 +1,164 @@
+import type { ContentPart, ModelMessage, ToolResultData } from '../contracts/index.js';
+import { textOf, toParts } from './content.js';
+
+/** A call as it stands in the model's history. */
+export interface HistoryCall {
+  requestId: string;
+  /** What the model said: an agent's own tool without its `agentName.` prefix. */
+  name: string;
+  args: unknown;
+  messageId: string;
+  index: number;
+  thoughtSignature?: string | undefined;
+}
+
+interface Round {
+  readonly messageId: string;
+  readonly parts: ContentPart[];
+  readonly calls: HistoryCall[];
+  readonly responses: Map<string, ContentPart>;
+}
+
+/**
+ * The history of one thread as a model sees it, kept up event by event (O(1) each). Pairing always holds in what
+ * `messages()` gives: a model message's calls stay in it where they were, and their responses stand together in one
+ * `user` message right behind it, in call order. A model message with an unanswered call is held back.
+ */
+export interface History {
+  /** A snapshot: later events do not change it. */
+  messages(): ModelMessage[];
+  readonly length: number;
+  user(content: readonly ContentPart[]): void;
+  /** A whole agent message. */
+  model(messageId: string, content: readonly ContentPart[]): void;
+  call(call: HistoryCall): void;
+  response(requestId: string, result: Pick<ToolResultData, 'llmContent' | 'isError'>): void;
+  /** Puts `messages` in front: what another thread said before this one began. */
+  preload(messages: readonly ModelMessage[]): void;
+  readonly openCalls: number;
+}
+
+export function createHistory(): History {
+  let done: ModelMessage[] = [];
+  let round: Round | undefined;
+  // A user's words that came while calls were open stand behind the answers.
+  let held: ModelMessage[] = [];
+
+  function closeRound(): void {
+    if (round === undefined) return;
+    const { parts, calls, responses } = round;
+    const content = placeCalls(parts, calls);
+    if (content.length > 0) done.push({ role: 'model', content });
+    if (calls.length > 0) {
+      done.push({ role: 'user', content: calls.map((call) => responses.get(call.requestId) as ContentPart) });
+    }
+    round = undefined;
+    if (held.length > 0) {
+      done.push(...held);
+      held = [];
+    }
+  }
+
+  function openRound(messageId: string): Round {
+    if (round !== undefined && round.messageId !== messageId && round.responses.size === round.calls.length)
+      closeRound();
+    round ??= {
+      messageId,
+      parts: [],
+      calls: [],
+      responses: new Map(),
+    };
+    return round;
+  }
+
+  const isOpen = () => round !== undefined && round.responses.size < round.calls.length;
+
+  return {
+    messages() {
+      if (round !== undefined && !isOpen()) closeRound();
+      return done.slice();
+    },
+    get length() {
+      return done.length + held.length + (round === undefined ? 0 : 1);
+    },
+    user(content) {
+      const message: ModelMessage = { role: 'user', content: [...content] };
+      if (isOpen()) held.push(message);
+      else {
+        closeRound();
+        done.push(message);
+      }
+    },
+    model(messageId, content) {
+      openRound(messageId).parts.push(...content);
+    },
+    call(call) {
+      openRound(call.messageId).calls.push(call);
+    },
+    response(requestId, result) {
+      const call = round?.calls.find((candidate) => candidate.requestId === requestId);
+      if (round === undefined || call === undefined) return;
+      round.responses.set(requestId, toFunctionResponse(call, result));
+      if (round.responses.size === round.calls.length) closeRound();
+    },
+    preload(messages) {
+      done = [...messages, ...done];
+    },
+    get openCalls() {
+      return round === undefined ? 0 : round.calls.length - round.responses.size;
+    },
+  };
+}
+
+/** The parts of a model message with its calls where `index` says. */
+function placeCalls(parts: readonly ContentPart[], calls: readonly HistoryCall[]): ContentPart[] {
+  if (calls.length === 0) return [...parts];
+  const placed: ContentPart[] = [];
+  let nextPart = 0;
+  for (const call of [...calls].sort((a, b) => a.index - b.index)) {
+    while (placed.length < call.index && nextPart < parts.length) placed.push(parts[nextPart++] as ContentPart);
+    const part: ContentPart = { type: 'function_call', name: call.name, args: call.args, id: call.requestId };
+    if (call.thoughtSignature !== undefined) part.thoughtSignature = call.thoughtSignature;
+    placed.push(part);
+  }
+  while (nextPart < parts.length) placed.push(parts[nextPart++] as ContentPart);
+  return placed;
+}
+
+/** `response` is text where the result is text, else the parts. */
+function toFunctionResponse(call: HistoryCall, result: Pick<ToolResultData, 'llmContent' | 'isError'>): ContentPart {
+  const isText = result.llmContent.every((part) => part.type === 'text');
+  const value = isText ? textOf(result.llmContent) : result.llmContent;
+  return {
+    type: 'function_response',
+    name: call.name,
+    id: call.requestId,
+    response: result.isError ? { error: value } : { output: value },
+  };
+}
+
+/**
+ * Every call has its response right behind it, and no response stands without its call. Returns what is broken, in
+ * words; empty when nothing is.
+ */
+export function findBrokenPairs(messages: readonly ModelMessage[]): string[] {
+  const broken: string[] = [];
+  messages.forEach((message, at) => {
+    const calls = message.content.filter((part) => part.type === 'function_call').map((part) => part.id);
+    const next = messages[at + 1];
+    const answers = (next?.content ?? []).filter((part) => part.type === 'function_response').map((part) => part.id);
+    if (calls.length > 0 && calls.join() !== answers.join()) {
+      broken.push(`message ${at} calls [${calls}] but is followed by responses to [${answers}]`);
+    }
+    const own = message.content.filter((part) => part.type === 'function_response').map((part) => part.id);
+    const before = (messages[at - 1]?.content ?? [])
+      .filter((part) => part.type === 'function_call')
+      .map((part) => part.id);
+    if (own.length > 0 && own.join() !== before.join()) {
+      broken.push(`message ${at} answers [${own}] but follows calls of [${before}]`);
+    }
+  });
+  return broken;
+}
+
+export const userText = (text: string): ModelMessage => ({ role: 'user', content: toParts(text) });

@@ -1,0 +1,116 @@
+import type {
+  ContentPart,
+  ModelResponse,
+  ModelToolCall,
+  ModelUsage,
+  TurnContext,
+  TurnEnd,
+} from '../contracts/index.js';
+
+/** One model answer on its way to becoming a thread's events. */
+export interface ModelTurn {
+  /** Publishes the contents of one increment and keeps its calls. A promise when the consumer is behind. */
+  take(increment: ModelResponse): undefined | Promise<void>;
+  /** Publishes the usage of the call, once, from its last value. */
+  publishUsage(): void;
+  /** Asks for the calls, or ends the run. */
+  finish(): TurnEnd | undefined;
+  /** A finish reason has come. */
+  readonly isFinished: boolean;
+  /** Nothing usable: a malformed call, or neither content nor calls. */
+  readonly isMalformed: boolean;
+  /** Something of it has reached the consumer. */
+  readonly hasSpoken: boolean;
+}
+
+type Target = Pick<TurnContext, 'publish' | 'newMessageId' | 'toolsOff'>;
+
+export function createModelTurn(context: Target, modelName: string): ModelTurn {
+  const messageId = context.newMessageId();
+  const calls: { call: ModelToolCall; index: number }[] = [];
+  let usage: ModelUsage | undefined;
+  let finishReason: string | undefined;
+  let hasSpoken = false;
+  let hasRefused = false;
+  // Place of the next part among the message's parts, as they stand joined.
+  let parts = 0;
+  let lastKind = '';
+
+  function place(content: ContentPart[]): ContentPart[] {
+    let marked = content;
+    content.forEach((part, at) => {
+      if (part.type === 'refusal') hasRefused = true;
+      const joins =
+        part.type === lastKind && (part.type === 'text' || part.type === 'thought') && part._meta === undefined;
+      if (!joins) {
+        // Texts on both sides of a call stay apart: the call's place among the parts depends on it.
+        if (lastKind === 'call' && part.type === 'text' && part._meta === undefined) {
+          if (marked === content) marked = [...content];
+          marked[at] = { ...part, _meta: { index: parts } };
+        }
+        parts++;
+      }
+      lastKind = part.type === 'thought' && part.thoughtSignature !== undefined ? 'closed' : part.type;
+    });
+    return marked;
+  }
+
+  return {
+    take(increment) {
+      if (increment.usage !== undefined) usage = { ...usage, ...increment.usage };
+      if (increment.finishReason !== undefined) finishReason = increment.finishReason;
+      const { content } = increment;
+      let full: undefined | void | Promise<void>;
+      if (content.length > 0) {
+        hasSpoken = true;
+        full = context.publish({ type: 'message', messageId, role: 'agent', content: place(content) });
+      }
+      for (const call of increment.toolCalls ?? []) {
+        calls.push({ call, index: parts++ });
+        lastKind = 'call';
+      }
+      return full instanceof Promise ? full : undefined;
+    },
+
+    publishUsage() {
+      if (usage === undefined) return;
+      void context.publish({ type: 'usage', model: modelName, ...usage });
+      usage = undefined;
+    },
+
+    finish() {
+      if (hasRefused || finishReason === 'refusal') return { reason: 'refusal' };
+      if (calls.length === 0 || context.toolsOff) {
+        return finishReason === 'length'
+          ? { reason: 'completed', data: { finishReason: 'length' } }
+          : { reason: 'completed' };
+      }
+      for (const { call, index } of calls) {
+        const _meta: Record<string, unknown> = {};
+        if (call.id !== undefined) _meta.providerId = call.id;
+        if (call.brokenArgs !== undefined) _meta.brokenArgs = call.brokenArgs;
+        void context.publish({
+          type: 'tool_request',
+          requestId: call.id ?? '',
+          name: call.name,
+          args: call.args,
+          messageId,
+          index,
+          ...(call.thoughtSignature !== undefined && { thoughtSignature: call.thoughtSignature }),
+          ...(Object.keys(_meta).length > 0 && { _meta }),
+        });
+      }
+      return undefined;
+    },
+
+    get isFinished() {
+      return finishReason !== undefined;
+    },
+    get isMalformed() {
+      return finishReason === 'malformed' || (!hasSpoken && calls.length === 0);
+    },
+    get hasSpoken() {
+      return hasSpoken;
+    },
+  };
+}

@@ -1,0 +1,90 @@
+import type { ModelFactory, ModelInterface, ResolvedModel } from '../contracts/index.js';
+import { TroupeError } from '../kernel/errors.js';
+import { didYouMean } from '../kernel/text.js';
+
+/** A provider that comes with the package: made when first used, so that its SDK is loaded only then. */
+export interface BuiltinProvider {
+  /** Any one of these environment variables makes it usable. */
+  readonly variables: readonly string[];
+  readonly open: ModelFactory;
+}
+
+type Choice = string | ModelInterface | undefined;
+type Given = Readonly<Record<string, ModelInterface | ModelFactory>>;
+
+/** Finds models: `provider/name`, the bare name of a provider, or a model object as it is. One object per name. */
+export function createModelRegistry(
+  given: Given,
+  builtins: Readonly<Record<string, BuiltinProvider>>,
+): { fault(choice: Choice): string | undefined; resolve(choice: Choice): ResolvedModel | Promise<ResolvedModel> } {
+  const resolved = new Map<string, ResolvedModel>();
+  const objects = new WeakMap<ModelInterface, ResolvedModel>();
+  const providers = [...new Set([...Object.keys(given), ...Object.keys(builtins)])];
+
+  const only = (): string | undefined => {
+    const own = Object.keys(given);
+    return own.length === 1 ? own[0] : undefined;
+  };
+
+  const fault = (choice: Choice): string | undefined => {
+    if (typeof choice === 'object')
+      return isModel(choice) ? undefined : 'a model object has generate() and generateStream()';
+    const name = choice ?? only();
+    if (name === undefined) {
+      return 'no model is chosen: set `model` on the agent, or pass one with the run (such as "gemini/gemini-flash-latest")';
+    }
+    const { provider, rest } = split(name);
+    const own = Object.hasOwn(given, provider) ? given[provider] : undefined;
+    if (own !== undefined) return undefined;
+    const builtin = Object.hasOwn(builtins, provider) ? builtins[provider] : undefined;
+    if (builtin === undefined) {
+      return `no model "${name}"${didYouMean(provider, providers)}; providers: ${providers.join(', ')} (as provider/name)`;
+    }
+    if (rest === '') return `"${name}" names a provider only: say which of its models, as in "${provider}/…"`;
+    if (builtin.variables.some((variable) => process.env[variable])) return undefined;
+    return `model "${name}" needs ${builtin.variables.join(' or ')} in the environment`;
+  };
+
+  const open = async (name: string): Promise<ResolvedModel> => {
+    const { provider, rest } = split(name);
+    const own = Object.hasOwn(given, provider) ? given[provider] : undefined;
+    const made = own ?? builtins[provider]?.open;
+    if (made === undefined)
+      throw new TroupeError({ code: 'UNKNOWN_MODEL', message: fault(name) ?? `no model "${name}"` });
+    const model = typeof made === 'function' ? await made(rest) : made;
+    const found = { name, provider, model };
+    resolved.set(name, found);
+    return found;
+  };
+
+  return {
+    fault,
+    resolve(choice) {
+      if (typeof choice === 'object') {
+        let found = objects.get(choice);
+        if (found === undefined) {
+          found = { name: 'custom', provider: 'custom', model: choice };
+          objects.set(choice, found);
+        }
+        return found;
+      }
+      const name = choice ?? only() ?? '';
+      const known = resolved.get(name);
+      if (known !== undefined) return known;
+      const { provider } = split(name);
+      const own = Object.hasOwn(given, provider) ? given[provider] : undefined;
+      if (typeof own !== 'object') return open(name);
+      const found = { name, provider, model: own };
+      resolved.set(name, found);
+      return found;
+    },
+  };
+}
+
+const isModel = (model: ModelInterface) =>
+  typeof model?.generate === 'function' && typeof model.generateStream === 'function';
+
+function split(name: string): { provider: string; rest: string } {
+  const at = name.indexOf('/');
+  return at < 0 ? { provider: name, rest: '' } : { provider: name.slice(0, at), rest: name.slice(at + 1) };
+}
