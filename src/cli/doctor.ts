@@ -29,6 +29,7 @@ const packages = [
 ] as const;
 const keys = [
   { name: 'GEMINI_API_KEY', for: 'gemini' },
+  { name: 'GOOGLE_API_KEY', for: 'gemini, in place of GEMINI_API_KEY' },
   { name: 'GOOGLE_GEMINI_BASE_URL', for: 'gemini at another address' },
   { name: 'OPENAI_API_KEY', for: 'openai' },
   { name: 'OPENAI_BASE_URL', for: 'openai at another address' },

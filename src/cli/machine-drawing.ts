@@ -66,8 +66,11 @@ function idOf({ machine, path }: AnyStateNode): string {
 }
 
 /** `event [guard] / actions`; what an invoked actor ends with is named after the actor. */
-function transitionText({ eventType, guard, actions }: AnyTransitionDefinition): string {
-  const when = eventType === '' ? 'at once' : eventType.replace(/^xstate\.(done|error)\.(?:actor|state)\./, '$1 of ');
+function transitionText({ eventType, guard, actions, source }: AnyTransitionDefinition): string {
+  const [, how, what] = /^xstate\.(done|error)\.(?:actor|state)\.(.*)$/.exec(eventType) ?? [];
+  const invoked = source.invoke.find(({ id }) => id === what)?.src;
+  const ended = typeof invoked === 'string' ? invoked : what;
+  const when = eventType === '' ? 'at once' : how === undefined ? eventType : `${how} of ${ended}`;
   const names = actions.map(nameOf).filter((name) => name !== '');
   return [
     when,

@@ -27,12 +27,16 @@ export interface QuestionDeskOptions {
 interface Waiting {
   event: AgentEvent<'elicitation_request'>;
   withdraw: AbortController;
+  /** What was wrong with the answer before. */
+  fault?: string | undefined;
 }
 
 /** Answers the questions of a whole tree, one after another, in the order they were asked. */
 export function createQuestionDesk(options: QuestionDeskOptions): QuestionDesk {
   const { run, confirmations, prompter, screen } = options;
   const queue: Waiting[] = [];
+  /** Answered, and the response has not been seen yet. */
+  const sent = new Map<string, AgentEvent<'elicitation_request'>>();
   let current: Waiting | undefined;
   let working: Promise<void> | undefined;
   let closed = false;
@@ -49,13 +53,30 @@ export function createQuestionDesk(options: QuestionDeskOptions): QuestionDesk {
     return undefined;
   };
 
-  const ask = async ({ event, withdraw }: Waiting, form: Prompter): Promise<void> => {
-    let fault: string | undefined;
+  const ask = async ({ event, withdraw, fault: before }: Waiting, form: Prompter): Promise<void> => {
+    let fault = before;
     do {
       const answer = await askQuestion({ request: event, agentName: event.agentId ?? 'agent', fault }, form);
       if (withdraw.signal.aborted) return;
+      sent.set(event.requestId, event);
       fault = respond(event.requestId, answer);
     } while (fault !== undefined);
+  };
+
+  const put = (event: AgentEvent<'elicitation_request'>, fault?: string): void => {
+    queue.push({ event, withdraw: new AbortController(), fault });
+    start();
+  };
+
+  /** An answer that came before the host could check it is refused by a notice; the question is still open. */
+  const askAgain = (event: AgentEvent<'custom'>): void => {
+    const { code, text } = (event.data ?? {}) as { code?: unknown; text?: unknown };
+    if (event.kind !== 'notice' || code !== 'ANSWER_REFUSED' || typeof text !== 'string') return;
+    for (const [requestId, request] of sent) {
+      if (!text.includes(`${requestId} `)) continue;
+      sent.delete(requestId);
+      put(request, text);
+    }
   };
 
   const work = async (): Promise<void> => {
@@ -80,7 +101,9 @@ export function createQuestionDesk(options: QuestionDeskOptions): QuestionDesk {
 
   return {
     see(event) {
+      if (event.type === 'custom' && !closed) askAgain(event);
       if (event.type === 'elicitation_response') {
+        sent.delete(event.requestId);
         const index = queue.findIndex((waiting) => waiting.event.requestId === event.requestId);
         if (index >= 0) queue.splice(index, 1);
         if (current?.event.requestId === event.requestId) current.withdraw.abort();
@@ -89,10 +112,7 @@ export function createQuestionDesk(options: QuestionDeskOptions): QuestionDesk {
       if (event.kind === 'tool_confirmation' && confirmations !== 'ask')
         respond(event.requestId, { action: confirmations === 'yes' ? 'accept' : 'decline' });
       else if (prompter === undefined) respond(event.requestId, { action: 'cancel' });
-      else {
-        queue.push({ event, withdraw: new AbortController() });
-        start();
-      }
+      else put(event);
     },
     async close() {
       closed = true;

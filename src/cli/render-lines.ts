@@ -48,7 +48,7 @@ function eventText(event: AgentEvent, style: Style): string | undefined {
     case 'agent_started':
       return style('dim', 'started');
     case 'tool_request':
-      return `${style('cyan', 'calls')} ${visibleLine(event.displayName ?? event.name)} ${visibleLine(event.title ?? compactJson(event.args))}`;
+      return `${style('cyan', 'calls')} ${visibleLine(event.name)} ${visibleLine(compactJson(event.args))}`;
     case 'tool_response':
       if (event.isError !== true) return `${style('green', 'got')} ${visibleLine(event.name)}`;
       return `${style('red', 'error')} ${visibleLine(event.name)}: ${visibleLine(event.errorType ?? 'execution_failed')}${errorText(event)}`;

@@ -29,8 +29,9 @@ export interface RunCommand {
 
 /** What the command is made of, so that it can be tested without a model. */
 export interface RunParts {
+  /** `file` as it was typed. */
   loadDefinition(
-    path: string,
+    file: string,
   ): Promise<{ definition: AgentDefinition; script?: string | undefined; notices: readonly string[] }>;
   loadModel(scriptPath: string): Promise<ModelInterface>;
   workspaceTools(root: string): readonly ToolDefinition[];
@@ -52,7 +53,7 @@ export async function runCommand(command: RunCommand, io: CommandIo, parts: RunP
   const signals = watchSignals(io, () => stopRun);
   try {
     const prompt = await readPrompt(command.prompt, io);
-    const loaded = await parts.loadDefinition(resolve(io.cwd, command.file));
+    const loaded = await parts.loadDefinition(command.file);
     for (const notice of loaded.notices) void io.stderr.write(`troupe: ${visibleLine(notice)}\n`);
     const scriptPath = command.script === undefined ? loaded.script : resolve(io.cwd, command.script);
     const scripted = scriptPath === undefined ? undefined : await parts.loadModel(scriptPath);

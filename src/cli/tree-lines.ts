@@ -90,7 +90,7 @@ function threadRows(view: RunView, thread: ThreadView, place: Place, options: Tr
     {
       indent: place.indent + branch,
       ...statusMark(thread, options.unicode),
-      text: `${nameOf(thread)}  ${statusText(thread)}`,
+      text: `${nameOf(view, thread)}  ${statusText(thread)}`,
       figures: figuresOf(thread.usage, thread, options.now),
     },
   ];
@@ -171,10 +171,12 @@ function statusText(thread: ThreadView): string {
   return `${thread.status === 'starting' ? 'starting' : 'running'}${loop}`;
 }
 
-/** The agent's name, with the ordinal of its spawn where it is not the first. */
-function nameOf(thread: ThreadView): string {
-  const ordinal = /_(\d+)$/.exec(thread.threadId)?.[1];
-  return ordinal === undefined || ordinal === '1' ? thread.agentName : `${thread.agentName} #${ordinal}`;
+/** The agent's name; from its second thread below the same parent on with a number. */
+function nameOf(view: RunView, thread: ThreadView): string {
+  const siblings = thread.parentId === undefined ? [] : (view.threads.get(thread.parentId)?.children ?? []);
+  const before = siblings.slice(0, siblings.indexOf(thread.threadId));
+  const same = before.filter((id) => view.threads.get(id)?.agentName === thread.agentName).length;
+  return same === 0 ? thread.agentName : `${thread.agentName} #${same + 1}`;
 }
 
 function figuresOf(usage: Totals, thread: ThreadView, now: number): string {

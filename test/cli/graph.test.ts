@@ -1,11 +1,13 @@
 import { expect, test } from 'vitest';
-import { createMachine, fromCallback, initialTransition, transition } from 'xstate';
+import { type AnyStateNode, createMachine, fromCallback, initialTransition, setup, transition } from 'xstate';
 import { loopMachine } from '../../compositions/loop.machine.js';
 import { sessionMachine } from '../../machines/session.machine.js';
 import { boxId, type Drawing } from '../../src/cli/drawing.js';
 import { toDot } from '../../src/cli/drawing-dot.js';
 import { toMermaid } from '../../src/cli/drawing-mermaid.js';
 import { type GraphCommand, graphCommand } from '../../src/cli/graph.js';
+import { drawMachine } from '../../src/cli/machine-drawing.js';
+import { machinesToMermaid } from '../../src/cli/machine-mermaid.js';
 import type { AgentDefinition } from '../../src/contracts/index.js';
 import { agent } from '../../src/define/agent.js';
 import { fakePipe } from './fake-io.js';
@@ -108,25 +110,61 @@ test('several machines as JSON are regions of one that can be made', async () =>
   expect(() => createMachine(config)).not.toThrow();
 });
 
-test('every state and every transition of a machine is drawn', async () => {
-  const mermaid = await graph({ machine: 'loop' });
-  const dot = await graph({ machine: 'loop', format: 'dot' });
-  const states = Object.values(loopMachine.states);
-  const transitions = [loopMachine.root, ...states].flatMap((state) => [
+test.each(['session', 'loop'])('every state and every transition of the %s machine is drawn', async (name) => {
+  const machine = name === 'session' ? sessionMachine : loopMachine;
+  const mermaid = await graph({ machine: name });
+  const dot = await graph({ machine: name, format: 'dot' });
+  const states = Object.values(machine.states) as AnyStateNode[];
+  const transitions = [machine.root as AnyStateNode, ...states].flatMap((state) => [
     ...[...state.transitions.values()].flat(),
     ...(state.always ?? []),
   ]);
-  for (const { key } of states) expect(mermaid).toContain(`state "${key}" as loop__${key}`);
-  const labels = [...mermaid.matchAll(/ --> loop__\w+ : (.*)/g)].flatMap(([, label]) => label!.split('<br/>'));
+  for (const { key } of states) expect(mermaid).toContain(`state "${key}" as ${name}__${key}`);
+  const labels = [...mermaid.matchAll(/ --> \w+ : (.*)/g)].flatMap(([, label]) => label!.split('<br/>'));
   expect(labels).toHaveLength(transitions.length);
   expect([...dot.matchAll(/ -> .*label="([^"]*)"/g)].flatMap(([, label]) => label!.split('\\n'))).toEqual(labels);
-  expect(mermaid).toContain('[*] --> loop__iterating');
-  expect(mermaid).toContain('loop__ended --> [*]');
-  expect(mermaid).toContain(
-    'loop__iterating --> loop__running : at once [hasMoreIterations] / nextIteration, announce',
-  );
-  expect(mermaid).toContain('loop__anywhere --> loop__stopping : run.stop / because(aborted)');
-  expect(await graph({ machine: 'loop' })).toBe(mermaid);
+});
+
+test('a drawing of a machine reads like its config: events, guards, actions, beginnings and ends', () => {
+  const machine = setup({
+    actors: { wind: fromCallback(() => {}) },
+    guards: { isOpen: () => true },
+    actions: { keep: () => {}, shout: (_, _word: { word: string }) => {} },
+  }).createMachine({
+    id: 'door',
+    initial: 'shut',
+    on: { 'door.break': { target: '.gone', actions: { type: 'shout', params: { word: 'crash' } } } },
+    states: {
+      shut: { always: { guard: 'isOpen', target: 'both' }, on: { 'door.knock': { actions: 'keep' } } },
+      both: {
+        type: 'parallel',
+        states: { left: { initial: 'a', states: { a: {} } }, right: {} },
+        invoke: { src: 'wind', onDone: 'gone' },
+      },
+      gone: { type: 'final' },
+    },
+  });
+  expect(machinesToMermaid([drawMachine(machine)])).toBe(`stateDiagram-v2
+  state "door" as door {
+    [*] --> door__shut
+    state "shut" as door__shut
+    state "both<br/>runs wind" as door__both {
+      state "left" as door__both__left {
+        [*] --> door__both__left__a
+        state "a" as door__both__left__a
+      }
+      --
+      state "right" as door__both__right
+    }
+    state "gone" as door__gone
+    door__gone --> [*]
+    state "in any of these" as door__anywhere
+  }
+  door__shut --> door__shut : door.knock / keep
+  door__shut --> door__both : at once [isOpen]
+  door__both --> door__gone : done of wind
+  door__anywhere --> door__gone : door.break / shout(crash)
+`);
 });
 
 test('only the machines that run the team are drawn', async () => {

@@ -80,6 +80,29 @@ test('an answer that is not taken is asked for again, with what was wrong', asyn
   expect(log).toEqual(['pause', 'q1 {"action":"accept"}', 'resume']);
 });
 
+test('an answer that is refused later, by a notice, is asked for again too; other notices change nothing', async () => {
+  const prompter = scriptedPrompter(['yes'], ['no']);
+  const { log, see } = setUp({ prompter: async () => prompter });
+  see(asks('Go on?'));
+  await settled();
+  const notice = (code: string) =>
+    ({
+      type: 'custom',
+      kind: 'notice',
+      data: { code, severity: 'warning', text: 'the answer to q1 ("Go on?") does not fit' },
+    }) as const;
+  see(notice('QUOTA'));
+  await settled();
+  expect(log).toEqual(['pause', 'q1 {"action":"accept"}', 'resume']);
+  see(notice('ANSWER_REFUSED'));
+  await settled();
+  expect(prompter.said.join('\n')).toContain('That answer was not taken: the answer to q1');
+  expect(log.slice(3)).toEqual(['pause', 'q1 {"action":"decline"}', 'resume']);
+  see({ type: 'elicitation_response', requestId: 'q1', action: 'decline' }, notice('ANSWER_REFUSED'));
+  await settled();
+  expect(log).toHaveLength(6);
+});
+
 test('an answer that comes too late is dropped', async () => {
   const prompter = scriptedPrompter(['yes']);
   const respond = () => {

@@ -276,7 +276,7 @@ test('wrong use of the run is thrown, and the host is closed', async () => {
   expect(log).toEqual(['closed']);
 });
 
-test('paths are taken from the current folder, and the workspace is there unless --root says otherwise', async () => {
+test('the workspace is the current folder unless --root says otherwise, and notices of the file are shown', async () => {
   const seen: string[] = [];
   const { parts } = fakeHost(
     { steps },
@@ -294,6 +294,6 @@ test('paths are taken from the current folder, and the workspace is there unless
   const io = fakeIo({ cwd: '/home/me' });
   await runCommand({ file: 'team/a.yaml', prompt: 'go' }, io, parts);
   await runCommand({ file: '/abs.yaml', prompt: 'go', root: 'docs' }, fakeIo({ cwd: '/home/me' }), parts);
-  expect(seen).toEqual(['/home/me/team/a.yaml', '/home/me', '/abs.yaml', '/home/me/docs']);
+  expect(seen).toEqual(['team/a.yaml', '/home/me', '/abs.yaml', '/home/me/docs']);
   expect(io.stderr.text).toContain('troupe: old <U+001B>[31m key\n');
 });

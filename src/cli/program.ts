@@ -1,0 +1,171 @@
+import { Command, CommanderError } from 'commander';
+import type { CommandIo } from './command-io.js';
+import { exitCodes } from './exit-codes.js';
+import { reportError } from './report-error.js';
+
+export interface ProgramOptions {
+  /** Without the interpreter and the script. */
+  args: readonly string[];
+  io: CommandIo;
+  version: string;
+}
+
+/** Runs one command line and returns its exit code. Each command is loaded when it is used: `--help` needs none of them. */
+export async function runProgram({ args, io, version }: ProgramOptions): Promise<number> {
+  let code: number = exitCodes.completed;
+  const program = createProgram({ io, version, done: (result) => (code = result) });
+  try {
+    await program.parseAsync([...args], { from: 'user' });
+    return code;
+  } catch (thrown) {
+    if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? exitCodes.completed : exitCodes.badUse;
+    return reportError(thrown, io);
+  }
+}
+
+function createProgram({
+  io,
+  version,
+  done,
+}: {
+  io: CommandIo;
+  version: string;
+  done: (code: number) => void;
+}): Command {
+  const program = new Command('troupe')
+    .description('Runs teams of AI agents.')
+    .version(version, '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'print this help')
+    .helpCommand('help [command]', 'print the help of a command')
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => void io.stdout.write(text),
+      writeErr: (text) => void io.stderr.write(text),
+      getOutHelpWidth: () => io.stdout.columns ?? 100,
+      getErrHelpWidth: () => io.stderr.columns ?? 100,
+      outputError: (text, write) => write(usageSentence(text, args(program))),
+    })
+    .addHelpText(
+      'after',
+      example('troupe init demo && cd demo && troupe run team.yaml "What is this project?"') + exitCodeHelp,
+    );
+
+  const command = (usage: string, description: string, sample: string): Command =>
+    program
+      .command(usage)
+      .description(description)
+      .helpOption('-h, --help', 'print this help')
+      .addHelpText('after', example(sample));
+
+  command(
+    'run <file> [prompt]',
+    'Run a team or an agent.',
+    'troupe run team.yaml "Compare the three proposals" --max-budget-usd 0.50',
+  )
+    .option('-m, --model <model>', 'the model of every agent in this run, as gemini/gemini-flash-latest')
+    .option('--mode <mode>', 'permission mode: default, auto_edit, autonomous, plan or dont_ask')
+    .option('--script <file>', 'answer every model call from a script (YAML or JSON): no key, no network')
+    .option('--max-budget-usd <amount>', 'end the run before it costs more')
+    .option('--root <folder>', 'the folder that workspace tools may read (default: the current one)')
+    .option('--json', 'print the events as JSON lines on stdout, and nothing else there')
+    .option('-y, --yes', 'say yes to every tool that asks for confirmation')
+    .option('--no', 'say no to every tool that asks for confirmation')
+    .addHelpText('after', runHelp)
+    .action(async (file: string, prompt: string | undefined, options: RunFlags) => {
+      const { runCommand } = await import('./run.js');
+      const { runParts } = await import('./parts.js');
+      done(await runCommand({ ...options, file, prompt }, io, await runParts(io)));
+    });
+
+  command(
+    'check <file>',
+    'Say what would go wrong, and the most model calls a run can make, without running.',
+    'troupe check team.yaml --json',
+  )
+    .option('--json', 'print the report as JSON')
+    .addHelpText('after', checkHelp)
+    .action(async (file: string, options: { json?: boolean }) => {
+      const { checkCommand } = await import('./check.js');
+      const { checkParts } = await import('./parts.js');
+      done(await checkCommand({ ...options, file }, io, checkParts(file, io)));
+    });
+
+  command(
+    'graph <file>',
+    'Draw a team, or the state machines that run it, as text.',
+    'troupe graph team.yaml --format dot | dot -Tsvg > team.svg',
+  )
+    .option('-f, --format <format>', 'mermaid, dot, or xstate (JSON that opens in the editor of Stately)', 'mermaid')
+    .option('--states', 'the session machine and the machines of the compositions in the file')
+    .option('--machine <name>', 'one of these machines only, as session or parallel')
+    .action(async (file: string, options: { format: string; states?: boolean; machine?: string }) => {
+      const { graphCommand } = await import('./graph.js');
+      const { loadDefinition } = await import('./parts.js');
+      done(await graphCommand((await loadDefinition(file, io)).definition, options, io));
+    });
+
+  command('init [folder]', 'Make a project that runs offline at once.', 'troupe init demo').action(
+    async (folder: string | undefined) => {
+      const { initCommand } = await import('./init.js');
+      done(await initCommand(folder ?? '.', io));
+    },
+  );
+
+  command('doctor', 'Say what is installed, which keys are set, and what the terminal can do.', 'troupe doctor')
+    .option('--json', 'print the report as JSON')
+    .action(async (options: { json?: boolean }) => {
+      const { doctorCommand, installedVersion } = await import('./doctor.js');
+      done(await doctorCommand(options, io, { nodeVersion: process.versions.node, packageVersion: installedVersion }));
+    });
+
+  return program;
+}
+
+interface RunFlags {
+  model?: string;
+  mode?: string;
+  script?: string;
+  maxBudgetUsd?: string;
+  root?: string;
+  json?: boolean;
+  yes?: boolean;
+  no?: boolean;
+}
+
+function example(text: string): string {
+  return `\nExample:\n  ${text}`;
+}
+
+const exitCodeHelp = `
+
+Exit codes: 0 completed, 1 failed, 2 bad input or use, 3 a limit was reached, 4 refused by the model, 130 aborted.`;
+
+const runHelp = `
+The result goes to stdout, progress to stderr: a live tree when both are terminals, plain lines otherwise.
+Without a prompt, or with "-", the prompt is read from stdin.
+Questions are asked when stdin and stderr are terminals; otherwise they are denied, and the agent is told so: the exit
+code is still that of the run. --yes and --no answer confirmations of tools; other questions are then cancelled where
+nobody can be asked.
+Ctrl-C aborts the run, a second one ends the process at once. A reader that leaves early (| head -1) changes nothing:
+the run completes, and the exit code is its own.${exitCodeHelp}`;
+
+const checkHelp = `
+The worst case follows from the limits alone. An agent: the lower of maxTurns and maxLlmCalls (a root run 100 and 500,
+a sub-agent 15 turns, where it sets none), one more with graceTurn. sequential, parallel: the sum. loop: maxIterations
+times the sum. transfer: (maxTransfers + 1) times the costliest member. hierarchical: the leader, and every child once
+in each of its turns. Retries of failed calls are not counted.
+Exit codes: 0 no problems, 2 problems, or a file that cannot be read.`;
+
+/** Commander's own message as one sentence, and what to do. */
+function usageSentence(text: string, command: string): string {
+  const sentence = text
+    .replace(/^error: /, '')
+    .replace(/\s*\n\s*/g, ' ')
+    .trim();
+  return `troupe: ${sentence}; see troupe ${command === '' ? '' : `${command} `}--help\n`;
+}
+
+function args(program: Command): string {
+  const name = program.args[0] ?? '';
+  return program.commands.some((command) => command.name() === name) ? name : '';
+}
