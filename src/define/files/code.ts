@@ -22,9 +22,7 @@ const SUBPATHS: readonly { folder: string; subpath: string; file: (name: string)
  * this very package, whether it runs from its sources or built, so that what it makes is ours. The file and what it
  * imports are read anew at each call; nothing is written to disk.
  */
-export async function loadCode(
-  path: string,
-): Promise<{ definition: AgentDefinition } | { fault: string; cause?: unknown }> {
+export async function loadCode(path: string): Promise<{ definition: AgentDefinition } | { fault: string }> {
   try {
     const { createJiti } = await import('jiti');
     const absolute = resolve(path);
@@ -42,7 +40,7 @@ export async function loadCode(
     return { fault: `${found}; write: export default agent({ … }) or a team` };
   } catch (thrown) {
     const said = thrown instanceof Error ? thrown.message : String(thrown);
-    return { fault: `could not be run: ${said.split('\n')[0]}`, cause: thrown };
+    return { fault: `could not be run: ${said.split('\n')[0]}` };
   }
 }
 

@@ -1,4 +1,4 @@
-import { extname } from 'node:path';
+import { extname, resolve } from 'node:path';
 import type { Problem } from '../../kernel/errors.js';
 import { type Dialect, dialectOf } from './dialect.js';
 import { splitFrontMatter } from './front-matter.js';
@@ -77,7 +77,12 @@ function dialectOfMap(path: string, map: RawMap): Dialect {
     const entry = map.entries.get(key);
     return entry && toPlain(entry.value);
   };
-  return dialectOf({ path, keys: [...map.entries.keys()], model: plain('model'), tools: plain('tools') });
+  return dialectOf({
+    path: resolve(path),
+    keys: [...map.entries.keys()],
+    model: plain('model'),
+    tools: plain('tools'),
+  });
 }
 
 /** Other tools take a key that holds nothing as absent. */
