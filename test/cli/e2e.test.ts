@@ -1,0 +1,176 @@
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { AgentEvent } from '../../src/contracts/index.js';
+import { validateLog } from '../../src/kernel/log-validator.js';
+import { buildTroupe, startTroupe, troupe } from './troupe-process.js';
+
+let cwd = '';
+let removeBuild = () => {};
+beforeAll(async () => {
+  removeBuild = buildTroupe();
+  cwd = await mkdtemp(join(tmpdir(), 'troupe-cli-'));
+  expect(await troupe(['init'], { cwd })).toMatchObject({ code: 0, err: '' });
+  await writeFile(
+    join(cwd, 'solo.agent.md'),
+    '---\nname: solo\ndescription: Alone.\nmodel: scripted\nmax_turns: 2\ntools: [list_directory, ask_user]\n---\nGo.\n',
+  );
+  await script('answer', { text: ['one\n', 'two\n', 'three'] });
+  await script(
+    'turns',
+    { toolCalls: [{ name: 'list_directory', args: {} }] },
+    { toolCalls: [{ name: 'list_directory', args: {} }] },
+  );
+  await script('refusal', { refusal: 'I will not.' });
+  await script('failure', { error: { code: 'INVALID_ARGUMENT', message: 'no such model' } });
+  await script('asks', { toolCalls: [{ name: 'ask_user', args: { question: 'Which one?' } }] }, { text: 'never mind' });
+  await script('slow', { text: 'too late', delayMs: 60_000 });
+  await writeFile(
+    join(cwd, 'writer.ts'),
+    `import { agent, tool } from 'troupe';
+import { writeFileSync } from 'node:fs';
+const mark = tool({
+  name: 'mark', description: 'Leaves a mark.', parameters: { type: 'object', properties: { file: { type: 'string' } } },
+  execute: ({ file }: { file: string }) => { writeFileSync(file, 'marked'); return 'marked'; },
+});
+export default agent({ name: 'writer', description: 'Marks.', model: 'scripted', tools: [mark] });
+`,
+  );
+  await writeFile(
+    join(cwd, 'stuck.ts'),
+    `import { agent } from 'troupe';
+const never = () => { setInterval(() => {}, 1000); console.error('stuck now'); return new Promise(() => {}); };
+const model = { generate: never, async *generateStream() { await never(); } };
+export default agent({ name: 'stuck', description: 'Hears no signal.', model });
+`,
+  );
+  for (const file of ['denied', 'yes', 'no'])
+    await script(`mark-${file}`, { toolCalls: [{ name: 'mark', args: { file: `${file}.txt` } }] }, { text: 'done' });
+}, 120_000);
+afterAll(async () => {
+  removeBuild();
+  await rm(cwd, { recursive: true, force: true });
+});
+
+const script = (name: string, ...entries: object[]) => writeFile(join(cwd, `${name}.json`), JSON.stringify(entries));
+const solo = (name: string, ...more: string[]) =>
+  troupe(['run', 'solo.agent.md', 'go', '--script', `${name}.json`, ...more], { cwd });
+const eventsOf = (out: string) =>
+  out
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as AgentEvent);
+
+test('a new project runs offline: result on stdout, what happened on stderr', async () => {
+  const { code, out, err } = await troupe(['run', 'team.yaml', 'What is this project?'], { cwd });
+  expect(code).toBe(0);
+  expect(out).toMatch(/^This project is a team of agents.*\n.*Open question: which model should it use next\?\n$/);
+  expect(err).toContain('[gather_1.researcher_1] calls list_directory {"path":"."}\n');
+  expect(err).toContain('[report] completed\n');
+});
+
+test('--json is the whole valid event stream and nothing else; the prompt comes from stdin', async () => {
+  const { code, out, err } = await troupe(['run', 'team.yaml', '-', '--json'], { cwd, stdin: 'from a pipe\n' });
+  expect([code, err]).toEqual([0, '']);
+  const events = eventsOf(out);
+  expect(validateLog(events)).toEqual([]);
+  expect(events[0]).toMatchObject({ type: 'initialize', agent: { name: 'report' } });
+  expect(events[1]).toMatchObject({ type: 'message', role: 'user', content: [{ type: 'text', text: 'from a pipe' }] });
+  expect(events.at(-1)).toMatchObject({ type: 'stream_end', reason: 'completed' });
+});
+
+test('a reader that takes one line and leaves: no stack, the run completes, the exit code is its own', async () => {
+  for (const args of [['--json'], []]) {
+    const run = startTroupe(['run', 'team.yaml', 'go', ...args], { cwd });
+    run.child.stdout?.once('data', () => run.child.stdout?.destroy());
+    run.child.stderr?.once('data', () => run.child.stderr?.destroy());
+    expect(await run.ended).toBe(0);
+    expect(run.stderr()).not.toMatch(/EPIPE|Error|\n {4}at /);
+  }
+});
+
+test.each([
+  ['answer', 0, 'one\ntwo\nthree\n', /\[solo\] completed/],
+  ['turns', 3, '', /troupe: the run ended with max_turns \(limit maxTurns, used 2\)/],
+  ['refusal', 4, /.*/, /troupe: the model refused/],
+  ['failure', 1, '', /troupe: the run failed with INVALID_ARGUMENT: .*no such model/],
+])('a run that ends as %s: exit code %i', async (name, code, out, err) => {
+  const ended = await solo(name);
+  expect(ended.code, ended.err).toBe(code);
+  if (typeof out === 'string') expect(ended.out).toBe(out);
+  expect(ended.err).toMatch(err);
+});
+
+test('without a terminal a question is answered by nobody: the agent is told, and the exit code is that of the run', async () => {
+  const { code, out } = await solo('asks', '--json');
+  expect(code).toBe(0);
+  const response = eventsOf(out).find((event) => event.type === 'tool_response');
+  expect(response).toMatchObject({ name: 'ask_user', isError: true });
+  expect(JSON.stringify(response)).toContain('nobody to ask');
+});
+
+test('without a terminal a tool that needs approval is denied and does not run; --yes lets it, --no declines it', async () => {
+  const mark = (name: string, ...more: string[]) =>
+    troupe(['run', 'writer.ts', 'go', '--json', '--script', `mark-${name}.json`, ...more], { cwd });
+  const responseOf = (out: string) => eventsOf(out).find((event) => event.type === 'tool_response');
+  const denied = await mark('denied');
+  expect(denied.code, denied.err).toBe(0);
+  expect(responseOf(denied.out)).toMatchObject({ isError: true, errorType: 'policy_denied' });
+  const yes = await mark('yes', '--yes');
+  expect(yes.code).toBe(0);
+  expect(responseOf(yes.out)).not.toMatchObject({ isError: true });
+  const no = await mark('no', '--no');
+  expect(no.code).toBe(0);
+  expect(responseOf(no.out)).toMatchObject({ isError: true, errorType: 'declined' });
+  expect(['denied', 'yes', 'no'].filter((name) => existsSync(join(cwd, `${name}.txt`)))).toEqual(['yes']);
+});
+
+test('SIGINT aborts the run: a whole valid stream, exit code 130', async () => {
+  const run = startTroupe(['run', 'solo.agent.md', 'go', '--script', 'slow.json', '--json'], { cwd });
+  await run.until(/"role":"user"/);
+  run.child.kill('SIGINT');
+  expect(await run.ended).toBe(130);
+  const events = eventsOf(run.stdout());
+  expect(validateLog(events)).toEqual([]);
+  expect(events.at(-1)).toMatchObject({ type: 'stream_end', reason: 'aborted' });
+});
+
+test('a second SIGINT ends the process at once, whatever a model does', async () => {
+  const run = startTroupe(['run', 'stuck.ts', 'go'], { cwd });
+  await run.until(/stuck now/);
+  run.child.kill('SIGINT');
+  await run.until(/once more ends it at once/);
+  run.child.kill('SIGINT');
+  expect(await run.ended).toBe(130);
+  expect(run.stderr()).not.toContain('the run was aborted');
+});
+
+test('mistakes in files and options are one sentence with their place, and exit code 2', async () => {
+  await writeFile(
+    join(cwd, 'broken.yaml'),
+    'name: broken\npattern: sequential\nchildren: [./solo.agent.md]\ncolour: red\nextra: 1\n',
+  );
+  const broken = await troupe(['run', 'broken.yaml', 'go'], { cwd });
+  expect([broken.code, broken.out]).toEqual([2, '']);
+  expect(broken.err).toMatch(/^troupe: .*broken\.yaml:4:colour/s);
+  const nobody = await troupe(['run', 'solo.agent.md', 'go'], { cwd });
+  expect([nobody.code, nobody.out]).toEqual([2, '']);
+  expect(nobody.err).toMatch(/^troupe: .*scripted/);
+  expect(nobody.err).not.toContain('    at ');
+});
+
+test('check and graph read the same files', async () => {
+  const check = await troupe(['check', 'team.yaml', '--json'], { cwd });
+  expect([check.code, JSON.parse(check.out)]).toEqual([
+    0,
+    { problems: [], worstCase: { modelCalls: 20, assumptions: [] } },
+  ]);
+  const faults = await troupe(['check', 'broken.yaml', '--json'], { cwd });
+  expect(faults.code).toBe(2);
+  expect(JSON.parse(faults.out).problems[0]).toMatchObject({ path: 'broken.yaml:4:colour' });
+  const graph = await troupe(['graph', 'team.yaml'], { cwd });
+  expect([graph.code, graph.err]).toEqual([0, '']);
+  expect(graph.out).toMatch(/^flowchart TB\n/);
+});

@@ -1,0 +1,75 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { copyFileSync, mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { tsc } from '../../scripts/tsc.mjs';
+import { root } from '../architecture/import-graph.js';
+
+export interface TroupeProcess {
+  readonly child: ChildProcess;
+  readonly stdout: () => string;
+  readonly stderr: () => string;
+  /** Resolves once stdout and stderr together match. */
+  until(pattern: RegExp): Promise<void>;
+  /** Resolves with the exit code, or the name of the signal that ended it. */
+  readonly ended: Promise<number | string>;
+}
+
+const keyless = Object.fromEntries(
+  Object.entries(process.env).filter(([name]) => !/KEY|BASE_URL|NO_COLOR|DEBUG/.test(name)),
+);
+
+/** The command line, built apart from `dist`, where packages are found all the same. */
+const built = join(root, 'node_modules', '.cache', `troupe-cli-${process.pid}`);
+
+/** Builds it: a process starts several times faster than from sources. Returns what removes the build. */
+export function buildTroupe(): () => void {
+  mkdirSync(built, { recursive: true });
+  const options = ['-p', 'tsconfig.build.json', '--outDir', built, '--declaration', 'false'];
+  const { stdout } = spawnSync(process.execPath, [tsc, ...options], { cwd: root, encoding: 'utf8' });
+  if (/error TS.*src\/cli/.test(stdout)) throw new Error(stdout);
+  copyFileSync(join(root, 'package.json'), join(built, 'package.json'));
+  return () => rmSync(built, { recursive: true, force: true });
+}
+
+/** The real command line as a process without a terminal. */
+export function startTroupe(args: readonly string[], options: { cwd: string; stdin?: string }): TroupeProcess {
+  const child = spawn(process.execPath, [join(built, 'src', 'cli', 'main.js'), ...args], {
+    cwd: options.cwd,
+    env: keyless,
+    stdio: 'pipe',
+  });
+  let out = '';
+  let err = '';
+  const watchers = new Set<() => void>();
+  const seen = (more: () => void) => {
+    more();
+    for (const watcher of [...watchers]) watcher();
+  };
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => seen(() => (out += chunk)));
+  child.stderr.setEncoding('utf8').on('data', (chunk: string) => seen(() => (err += chunk)));
+  child.stdin.on('error', () => {});
+  child.stdin.end(options.stdin ?? '');
+  return {
+    child,
+    stdout: () => out,
+    stderr: () => err,
+    until: (pattern) =>
+      new Promise((resolve) => {
+        const watcher = () => {
+          if (!pattern.test(out + err)) return;
+          watchers.delete(watcher);
+          resolve();
+        };
+        watchers.add(watcher);
+        watcher();
+      }),
+    ended: new Promise((resolve) => child.on('close', (code, signal) => resolve(code ?? signal ?? 'unknown'))),
+  };
+}
+
+/** Runs it to its end. */
+export async function troupe(args: readonly string[], options: { cwd: string; stdin?: string }) {
+  const run = startTroupe(args, options);
+  const code = await run.ended;
+  return { code, out: run.stdout(), err: run.stderr() };
+}
