@@ -1,7 +1,12 @@
 import { link, mkdir, open, rename, rm, symlink, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
-import { isSameInside, openFileInside, readFolderByPath } from '../../src/tools/workspace/open-inside.js';
+import {
+  isSameInside,
+  openFileInside,
+  readFolderByPath,
+  readFolderInside,
+} from '../../src/tools/workspace/open-inside.js';
 import { isInside, locate, openWorkspace } from '../../src/tools/workspace/place.js';
 import { workspaceTools } from '../../src/tools/workspace.js';
 import { callerOf, dataOf, textOf, workspaceFolder } from './workspace-folder.js';
@@ -161,6 +166,16 @@ describe('between looking and opening', () => {
     await rm(join(folder.root, 'src'), { recursive: true });
     await symlink(join(folder.outer, 'outside'), join(folder.root, 'src'));
     await expect(openFileInside(workspace, place.absolute, 'src/f')).rejects.toThrow(/replaced while it was opened/);
+  });
+
+  test('a folder below one that was replaced by a link is not listed', async () => {
+    const folder = await made({ 'src/deep/f': 'inside' });
+    await folder.write('outside/deep/secret', '');
+    const workspace = await openWorkspace(folder.root);
+    const place = await locate(workspace, 'src/deep');
+    await rm(join(folder.root, 'src'), { recursive: true });
+    await symlink(join(folder.outer, 'outside'), join(folder.root, 'src'));
+    await expect(readFolderInside(workspace, place.absolute, 'src/deep', 10)).rejects.toThrow(/replaced while/);
   });
 
   test('a file replaced by a link after the path was checked is not followed', async () => {
