@@ -10,6 +10,7 @@ class ByPath extends BaseSequencer {
 
 export default defineConfig({
   test: {
+    // Not threads: tests that change the user, the signals or the folder of their process need one of their own.
     pool: 'forks',
     sequence: { sequencer: ByPath },
     projects: [
