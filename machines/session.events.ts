@@ -18,13 +18,10 @@ export interface BehaviourInput extends EffectInput {
 }
 
 export interface SessionContext extends SessionInput {
-  /** A turn (or a composition's run) is under way. */
-  readonly isTurning: boolean;
-  /** Tool calls of the last turn are under way. */
-  readonly isCalling: boolean;
   /** Open questions. */
   readonly questions: number;
-  readonly reason: string;
+  /** What is under way while questions are open. */
+  readonly behind: 'turn' | 'calls' | 'nothing';
 }
 
 /** Commands come from above, in the imperative; signals from below, in the past tense. */

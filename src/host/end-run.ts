@@ -21,6 +21,9 @@ export function stopRun(thread: Thread, stop: RunStop): void {
   for (const question of [...(thread.questions ?? [])]) cancelQuestion(question, stop.data.reason ?? stop.reason);
   thread.actor.send({ type: 'session.abort' });
   if (thread.run !== run) return;
+  // Between turns, where only a question was waited for, there is nobody to report the end.
+  const isBetweenTurns = run.cutTurn === undefined && run.calls.every((call) => call.stage === 'done');
+  if (thread.agent.behaviour === 'turn' && isBetweenTurns) return endRun(thread, stop);
   const { host } = tree;
   tree.cancelForce ??= host.clock.schedule(() => {
     tree.cancelForce = undefined;
