@@ -2,7 +2,7 @@ import type { AgentEvent, ElicitationAnswer } from '../contracts/index.js';
 import type { Run } from '../host/types.js';
 import { TroupeError } from '../kernel/errors.js';
 import { askQuestion, FormStopped, type Prompter } from './question-form.js';
-import type { TreeScreen } from './render-tree.js';
+import type { RunProgress } from './run-progress.js';
 
 /** `ask`: in the terminal. `yes` and `no` answer tool confirmations; without a prompter other questions are cancelled. */
 export type ConfirmationPolicy = 'ask' | 'yes' | 'no';
@@ -19,7 +19,8 @@ export interface QuestionDeskOptions {
   confirmations: ConfirmationPolicy;
   /** Absent: there is nobody to ask. */
   prompter: ((signal: AbortSignal) => Promise<Prompter>) | undefined;
-  screen?: Pick<TreeScreen, 'pause' | 'resume'> | undefined;
+  /** Stands aside while a question is shown. */
+  screen: Pick<RunProgress, 'pause' | 'resume'>;
   /** Ctrl-C while a question was shown, or asking broke (then `close` says why). */
   onInterrupt: () => void;
 }
@@ -80,16 +81,20 @@ export function createQuestionDesk(options: QuestionDeskOptions): QuestionDesk {
   };
 
   const work = async (): Promise<void> => {
-    screen?.pause();
+    screen.pause();
     for (current = queue.shift(); current !== undefined; current = queue.shift()) {
       try {
         if (prompter !== undefined) await ask(current, await prompter(current.withdraw.signal));
       } catch (thrown) {
         if (!(thrown instanceof FormStopped)) broken ??= { thrown };
-        if (!(thrown instanceof FormStopped) || thrown.why === 'interrupted') options.onInterrupt();
+        if (thrown instanceof FormStopped && thrown.why !== 'interrupted') continue;
+        // The run is being stopped: what else it wanted to know matters no more.
+        closed = true;
+        queue.length = 0;
+        options.onInterrupt();
       }
     }
-    screen?.resume();
+    screen.resume();
   };
 
   const start = (): void => {

@@ -3,7 +3,7 @@ import type { CommandIo } from './command-io.js';
 import { visibleLine } from './plain-text.js';
 import { eventLine } from './render-json.js';
 import { createLineRenderer, noticeText } from './render-lines.js';
-import { createTreeScreen, type TreeScreen } from './render-tree.js';
+import { createTreeScreen } from './render-tree.js';
 import type { RunView } from './run-view.js';
 import { styleFor } from './style.js';
 import { usageText } from './tree-lines.js';
@@ -14,8 +14,9 @@ export interface RunProgress {
   show(event: OpenAgentEvent): void | Promise<void>;
   /** A sentence for the person, beside the events. */
   say(sentence: string): void;
-  /** The tree, where there is one: a question takes its place while it is asked. */
-  readonly screen: TreeScreen | undefined;
+  /** Leaves the screen to a question; what there is to show meanwhile comes with `resume`. */
+  pause(): void;
+  resume(): void;
   end(): void;
 }
 
@@ -24,43 +25,71 @@ export interface RunProgress {
  * live tree when both are terminals, plain lines when they are not.
  */
 export function createRunProgress(view: RunView, io: CommandIo, options: { json: boolean }): RunProgress {
-  const { stdout, stderr } = io;
-  const say = (sentence: string) => void stderr.write(`troupe: ${visibleLine(sentence)}\n`);
-  if (options.json) return { show: (event) => stdout.write(eventLine(event)), say, screen: undefined, end: () => {} };
+  if (options.json) return jsonProgress(io);
+  const drawsTree = io.stdout.isTTY && io.stderr.isTTY && io.env.TERM !== 'dumb';
+  return drawsTree ? treeProgress(view, io) : lineProgress(view, io);
+}
 
-  const style = styleFor(stderr, io.env);
-  if (stdout.isTTY && stderr.isTTY && io.env.TERM !== 'dumb') {
-    const screen = createTreeScreen(view, {
-      screen: stderr,
-      style,
-      unicode: supportsUnicode(io.env),
-      now: () => io.now(),
-    });
-    return {
-      show(event) {
-        screen.update();
-        const notice = event.type === 'custom' ? noticeText(event as AgentEvent<'custom'>) : undefined;
-        if (notice !== undefined) screen.print([style('yellow', notice)]);
-      },
-      say: (sentence) => screen.print([`troupe: ${visibleLine(sentence)}`]),
-      screen,
-      end: () => screen.end(),
-    };
-  }
+function jsonProgress({ stdout, stderr }: CommandIo): RunProgress {
+  const nothing = () => {};
+  return {
+    show: (event) => stdout.write(eventLine(event)),
+    say: (sentence) => void stderr.write(sentenceLine(sentence)),
+    pause: nothing,
+    resume: nothing,
+    end: nothing,
+  };
+}
 
-  const renderer = createLineRenderer(style);
+function treeProgress(view: RunView, io: CommandIo): RunProgress {
+  const style = styleFor(io.stderr, io.env);
+  const unicode = supportsUnicode(io.env);
+  const screen = createTreeScreen(view, { screen: io.stderr, style, unicode, now: () => io.now() });
+  return {
+    show(event) {
+      screen.update();
+      const notice = event.type === 'custom' ? noticeText(event as AgentEvent<'custom'>) : undefined;
+      if (notice !== undefined) screen.print([style('yellow', notice)]);
+    },
+    say: (sentence) => screen.print([sentenceLine(sentence).trimEnd()]),
+    pause: () => screen.pause(),
+    resume: () => screen.resume(),
+    end: () => screen.end(),
+  };
+}
+
+function lineProgress(view: RunView, { stderr, env }: CommandIo): RunProgress {
+  const renderer = createLineRenderer(styleFor(stderr, env));
+  let held: string[] | undefined;
+  const write = (text: string): void | Promise<void> => {
+    if (held === undefined) return stderr.write(text);
+    held.push(text);
+  };
+  const resume = () => {
+    const text = held?.join('') ?? '';
+    held = undefined;
+    if (text !== '') void stderr.write(text);
+  };
   return {
     show(event) {
       const lines = renderer.lines(event);
-      return lines.length === 0 ? undefined : stderr.write(`${lines.join('\n')}\n`);
+      return lines.length === 0 ? undefined : write(`${lines.join('\n')}\n`);
     },
-    say,
-    screen: undefined,
+    say: (sentence) => void write(sentenceLine(sentence)),
+    pause() {
+      held ??= [];
+    },
+    resume,
     end() {
+      resume();
       const usage = usageText(view.totals);
       if (usage !== '') void stderr.write(`${usage}\n`);
     },
   };
+}
+
+function sentenceLine(sentence: string): string {
+  return `troupe: ${visibleLine(sentence)}\n`;
 }
 
 /** Whether lines and marks beyond ASCII can be drawn. A locale that says nothing is taken for one of today. */

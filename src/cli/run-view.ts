@@ -23,7 +23,6 @@ export interface Totals {
   readonly usd: number | undefined;
   /** Some call had no known price. */
   readonly costIncomplete: boolean;
-  readonly modelCalls: number;
 }
 
 export type ThreadStatus = 'starting' | 'running' | 'awaiting_tool' | 'awaiting_elicitation' | 'ended';
@@ -79,7 +78,7 @@ type OpenThread = Mutable<ThreadView> & {
 };
 
 const textLimit = 2_000;
-const noTotals: Totals = { inputTokens: 0, outputTokens: 0, usd: undefined, costIncomplete: false, modelCalls: 0 };
+const noTotals: Totals = { inputTokens: 0, outputTokens: 0, usd: undefined, costIncomplete: false };
 
 /**
  * A view with the one way to change it: `fold` takes the events of a run in their order and changes `view` in place
@@ -258,7 +257,6 @@ function addUsage(sum: Totals, event: AgentEvent<'usage'>): Totals {
     outputTokens: sum.outputTokens + (event.outputTokens ?? 0),
     usd: usd === undefined ? sum.usd : (sum.usd ?? 0) + usd,
     costIncomplete: sum.costIncomplete || usd === undefined,
-    modelCalls: sum.modelCalls + 1,
   };
 }
 

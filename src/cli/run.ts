@@ -99,7 +99,7 @@ async function followRun(run: Run, command: RunCommand, io: CommandIo, { prompte
     run,
     confirmations: command.yes === true ? 'yes' : command.no === true ? 'no' : 'ask',
     prompter,
-    screen: progress.screen,
+    screen: progress,
     onInterrupt: () => signals.raise(),
   });
   // Wrong use rejects both the iterator and the result: one of them is enough to hear of it.

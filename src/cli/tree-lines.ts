@@ -193,7 +193,6 @@ function totalsLine(view: RunView, now: number): string {
   return [
     view.reason ?? 'running',
     plural(view.threads.size, 'thread'),
-    plural(totals.modelCalls, 'model call'),
     usageText(totals),
     elapsed(until - Date.parse(view.firstAt ?? '')),
   ]

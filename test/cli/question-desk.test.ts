@@ -137,11 +137,14 @@ test('a question that was answered elsewhere is withdrawn while it is shown, and
   expect(log).toEqual(['pause', 'resume']);
 });
 
-test('Ctrl-C in a form interrupts the run, once', async () => {
+test('Ctrl-C in a form interrupts the run, once, and nothing more is asked', async () => {
   const prompter = scriptedPrompter([new FormStopped('interrupted')]);
   const { log, see } = setUp({ prompter: async () => prompter });
-  see(asks('Go on?'));
+  see(asks('Go on?'), asks('Sure?', { requestId: 'q2' }));
   await settled();
+  see(asks('Really?', { requestId: 'q3' }));
+  await settled();
+  expect(prompter.asked).toEqual(['Accept?']);
   expect(log).toEqual(['pause', 'interrupt', 'resume']);
 });
 

@@ -41,7 +41,7 @@ test('a hundred changes within one frame are one drawing', () => {
   expect(writes).toEqual([]);
   vi.advanceTimersByTime(100);
   expect(writes).toHaveLength(1);
-  expect(terminal.lines()).toEqual(['● solo  running', '   “ word 99', 'running · 1 thread · 0 model calls']);
+  expect(terminal.lines()).toEqual(['● solo  running', '   “ word 99', 'running · 1 thread']);
   screen.end();
 });
 
@@ -64,7 +64,7 @@ test('a drawing takes the place of the one before, and printed lines stay above 
   screen.print(['a notice']);
   fold(eventList(says('two', 'm2'))[0]!);
   screen.end();
-  expect(terminal.lines()).toEqual(['a notice', '● solo  running', '   “ two', 'running · 1 thread · 0 model calls']);
+  expect(terminal.lines()).toEqual(['a notice', '● solo  running', '   “ two', 'running · 1 thread']);
 });
 
 test('while paused nothing is drawn; afterwards the tree stands below what was asked', () => {
@@ -81,12 +81,7 @@ test('while paused nothing is drawn; afterwards the tree stands below what was a
   expect(writes).toHaveLength(before);
   terminal.write('Allow it? yes\n');
   screen.resume();
-  expect(terminal.lines()).toEqual([
-    'Allow it? yes',
-    'a notice',
-    '● solo  running',
-    'running · 1 thread · 0 model calls',
-  ]);
+  expect(terminal.lines()).toEqual(['Allow it? yes', 'a notice', '● solo  running', 'running · 1 thread']);
   screen.end();
 });
 
@@ -115,7 +110,7 @@ test('a terminal made narrower while the tree stands keeps no remains of it', ()
   terminal.resize(30);
   fold(eventList(says('short', 'm2'))[0]!);
   screen.end();
-  expect(terminal.lines()).toEqual(['● solo  running', '   “ short', 'running · 1 thread · 0 model…']);
+  expect(terminal.lines()).toEqual(['● solo  running', '   “ short', 'running · 1 thread']);
 });
 
 test('the cursor is given back at the end, and ending twice draws once', () => {

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { Prompter } from '../../src/cli/question-form.js';
 import { runCommand } from '../../src/cli/run.js';
 import { agent } from '../../src/define/agent.js';
 import { TroupeError } from '../../src/kernel/errors.js';
@@ -171,6 +172,41 @@ test('in a terminal the tree is on stderr, the result on stdout, and questions a
   expect(io.stdout.text).toBe('the answer\n');
   expect(io.stderr.text).toContain('✓ solo  completed');
   expect(log[0]).toBe('respond q1 {"action":"accept","content":{"outcome":"proceed_always"}}');
+});
+
+test('plain lines wait while a question is on the screen', async () => {
+  const io = fakeIo({ terminal: true, env: { TERM: 'dumb' } });
+  let answer = () => {};
+  const seen: string[] = [];
+  const prompter: Prompter = {
+    ...scriptedPrompter(),
+    choose: ({ choices }) =>
+      new Promise((resolve) => {
+        seen.push(io.stderr.text);
+        answer = () => {
+          seen.push(io.stderr.text);
+          resolve(choices[0]!.value);
+        };
+      }),
+  };
+  const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
+  const { parts } = fakeHost(
+    {
+      steps: [
+        initialize('solo'),
+        confirms('rm', {}),
+        settled,
+        calls('search', {}),
+        async () => answer(),
+        settled,
+        ends('completed'),
+      ],
+    },
+    { prompter: async () => prompter },
+  );
+  await runCommand({ file: 'a.yaml', prompt: 'go' }, io, parts);
+  expect(seen[1]).toBe(seen[0]);
+  expect(io.stderr.text).toContain('calls search {}');
 });
 
 test('the result is neutralised for a terminal and left as it is for a file', async () => {

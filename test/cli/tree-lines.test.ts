@@ -42,7 +42,7 @@ test('the tree shows threads, their state, running calls, questions and figures'
        │     → read_file {"path":"README.md"}
        └─ ? skeptic  waiting for an answer  1.2k in 340 out · $0.0123 · 4s
              ? May I go on?
-    running · 4 threads · 1 model call · 1.2k in 340 out · $0.0123 · 10s
+    running · 4 threads · 1.2k in 340 out · $0.0123 · 10s
     "
   `);
 });
