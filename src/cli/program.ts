@@ -150,10 +150,10 @@ Ctrl-C aborts the run, a second one ends the process at once. A reader that leav
 the run completes, and the exit code is its own.${exitCodeHelp}`;
 
 const checkHelp = `
-The worst case follows from the limits alone. An agent: the lower of maxTurns and maxLlmCalls (a root run 100 and 500,
-a sub-agent 15 turns, where it sets none), one more with graceTurn. sequential, parallel: the sum. loop: maxIterations
-times the sum. transfer: (maxTransfers + 1) times the costliest member. hierarchical: the leader, and every child once
-in each of its turns. Retries of failed calls are not counted.
+The worst case follows from the limits alone. An agent: maxTurns (a root run 100, a sub-agent 15, where it sets none),
+one more with graceTurn. sequential, parallel: the sum. loop: maxIterations times the sum. transfer: (maxTransfers + 1)
+times the costliest member. hierarchical: the leader, and every child once in each of its turns. All of it at most
+maxLlmCalls. Retries of failed calls are not counted.
 Exit codes: 0 no problems, 2 problems, or a file that cannot be read.`;
 
 /** Commander's own message as one sentence, and what to do. */

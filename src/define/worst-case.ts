@@ -15,6 +15,8 @@ const defaults = {
   root: { maxTurns: 100, maxLlmCalls: 500 },
   subAgent: { maxTurns: 15, maxLlmCalls: Number.POSITIVE_INFINITY },
 } as const;
+/** Executors whose model calls the host makes, and counts, itself. */
+const ownExecutors: ReadonlySet<string> = new Set(['local', 'openrouter']);
 const defaultMaxTransfers = 10;
 const defaultMaxRestarts = 1;
 
@@ -29,12 +31,14 @@ const nothing: Bound = { calls: 0, usd: 0 };
 /**
  * How many model calls one run of `definition` can make, from its limits alone.
  *
- * An agent: the lower of `maxTurns` and `maxLlmCalls` (a root run: 100 and 500, a sub-agent: 15 turns, where it sets
- * none), and one more with `graceTurn`; answers sent back because they do not fit the `outputSchema` are among them. `sequential`, `parallel`: the sum of the children. `loop`: `maxIterations` times that sum. `transfer`:
- * (`maxTransfers` + 1) times the costliest member that can be reached. `hierarchical`: the leader's calls, and in each
- * of its turns every child once: that a model asks for each child once per turn is an assumption, as nothing limits
- * it. A child with `restart: 'on_failure'` counts once more for each restart. Retries of failed calls, and the
- * house's own calls (summaries, classifiers), are not counted: only `maxLlmCalls` bounds them.
+ * An agent: its `maxTurns` (a root run: 100, a sub-agent: 15, where it sets none), and one more with `graceTurn`; answers
+ * sent back because they do not fit the `outputSchema` are among them. `sequential`, `parallel`: the sum of the
+ * children. `loop`: `maxIterations` times that sum. `transfer`: (`maxTransfers` + 1) times the costliest member that can
+ * be reached. `hierarchical`: the leader's calls, and in each of its turns every child once: that a model asks for each
+ * child once per turn is an assumption, as nothing limits it. A child with `restart: 'on_failure'` counts once more for
+ * each restart. All of it at most `maxLlmCalls`, which counts what is below a composition too (an agent or a leader as
+ * root: 500). Retries of failed calls, and the house's own calls (summaries, classifiers), are not counted: only
+ * `maxLlmCalls` bounds them.
  */
 export function worstCaseOf(definition: AgentDefinition): WorstCase {
   const assumptions = new Set<string>();
@@ -49,22 +53,21 @@ interface Place {
 }
 
 function boundOf(definition: AgentDefinition, place: Place): Bound {
-  const own = definition.descriptor.constraints?.maxBudgetUsd;
-  const bound =
-    definition.descriptor.composition === undefined
-      ? agentBound(definition, place)
-      : compositionBound(definition, place);
-  return own === undefined ? bound : { ...bound, usd: Math.min(own, bound.usd ?? own) };
+  const { composition, constraints = {} } = definition.descriptor;
+  const bound = composition === undefined ? agentBound(definition, place) : compositionBound(definition, place);
+  if (constraints.maxBudgetUsd !== undefined && place.isRoot)
+    place.assumptions.add('a model call that has begun is paid for, also when it goes beyond maxBudgetUsd');
+  return { calls: lower(bound.calls, constraints.maxLlmCalls), usd: lower(bound.usd, constraints.maxBudgetUsd) };
 }
 
 function agentBound(definition: AgentDefinition, place: Place): Bound {
   const { executor, constraints = {} } = definition.descriptor;
-  if (executor !== 'local')
+  if (!ownExecutors.has(executor))
     place.assumptions.add(
       `${place.path} runs its own model (executor "${executor}"): its calls are counted by its limits, as far as it reports them`,
     );
   const { turns, calls } = limitsOf(constraints, place);
-  return { calls: Math.min(turns, calls) + (constraints.graceTurn === true ? 1 : 0), usd: undefined };
+  return { calls: Math.min(calls, turns + (constraints.graceTurn === true ? 1 : 0)), usd: undefined };
 }
 
 function limitsOf(constraints: AgentConstraints, place: Place): { turns: number; calls: number } {
@@ -99,11 +102,13 @@ function compositionBound(definition: AgentDefinition, place: Place): Bound {
       const constraints = { ...leader.descriptor.constraints, ...definition.descriptor.constraints };
       const { turns, calls } = limitsOf(constraints, place);
       const leads = agentBound({ ...leader, descriptor: { ...leader.descriptor, constraints } }, place);
+      const total = plus(leads, times(Math.min(turns, calls), sum));
+      if (total.calls !== undefined && total.calls >= calls) return { ...total, calls };
       if (children.length > 0)
         place.assumptions.add(
-          `"${leader.name}" calls each of its children at most once per turn (nothing but the number of its turns limits it)`,
+          `"${leader.name}" calls each of its children at most once per turn (${Number.isFinite(calls) ? `otherwise its run ends at ${calls} model calls` : 'nothing but the number of its turns limits it'})`,
         );
-      return plus(leads, times(Math.min(turns, calls), sum));
+      return total;
     }
     default:
       place.assumptions.add(`${place.path}: each child of the pattern "${config?.pattern}" is taken to run once`);
@@ -152,6 +157,10 @@ function both(
   join: (one: number, other: number) => number,
 ): number | undefined {
   return one === undefined || other === undefined ? undefined : join(one, other);
+}
+
+function lower(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other);
 }
 
 function isCount(value: unknown): value is number {

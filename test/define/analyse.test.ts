@@ -175,6 +175,7 @@ test('an agent is bounded by the lower of its turns and calls, and by a grace tu
   expect(worstOf(one('a', { constraints: { maxTurns: 8 } })).modelCalls).toBe(8);
   expect(worstOf(one('a', { constraints: { maxTurns: 8, maxLlmCalls: 5 } })).modelCalls).toBe(5);
   expect(worstOf(one('a', { constraints: { maxTurns: 8, graceTurn: true } })).modelCalls).toBe(9);
+  expect(worstOf(one('a', { constraints: { maxTurns: 8, maxLlmCalls: 8, graceTurn: true } })).modelCalls).toBe(8);
   expect(worstOf(one('a', { constraints: { maxTurns: 900 } })).modelCalls).toBe(500);
 });
 
@@ -207,9 +208,22 @@ test('a leader may call every child in every turn, and that it calls each once i
   expect(worstOf(team)).toEqual({
     modelCalls: 4 + 4 * 5,
     assumptions: [
-      '"lead" calls each of its children at most once per turn (nothing but the number of its turns limits it)',
+      '"lead" calls each of its children at most once per turn (otherwise its run ends at 500 model calls)',
     ],
   });
+});
+
+test('maxLlmCalls of a composition bounds all that is below it, and then nothing is assumed', () => {
+  const constraints = { maxLlmCalls: 6 };
+  expect(worstOf(sequential({ name: 's', children: [limited('a', 5), limited('b', 5)], constraints })).modelCalls).toBe(
+    6,
+  );
+  const led = hierarchical({ name: 'team', agent: limited('lead', 4), children: [limited('a', 2)], constraints });
+  expect(worstOf(led)).toEqual({ modelCalls: 6, assumptions: [] });
+  const inner = hierarchical({ name: 'team', agent: limited('lead', 2), children: [limited('a', 2)] });
+  expect(worstOf(sequential({ name: 's', children: [inner] })).assumptions.join()).toContain(
+    'nothing but the number of its turns',
+  );
 });
 
 test('the limits of a hierarchy win over those of its leader', () => {
