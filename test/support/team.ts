@@ -1,0 +1,56 @@
+import { expect } from 'vitest';
+import type { AgentEvent, AgentEventType } from '../../src/contracts/index.js';
+import { agent } from '../../src/index.js';
+import { validateLog } from '../../src/testing/index.js';
+
+/** Reads a stream to its end, and holds it to the rules of an event log. */
+export async function collect(run: AsyncIterable<AgentEvent>): Promise<AgentEvent[]> {
+  const events = await readAll(run);
+  expect(validateLog(events)).toEqual([]);
+  return events;
+}
+
+/** The same for a part of a log, which alone breaks its rules. */
+export async function readAll(run: AsyncIterable<AgentEvent>): Promise<AgentEvent[]> {
+  const events: AgentEvent[] = [];
+  for await (const event of run) events.push(event);
+  return events;
+}
+
+/** An agent that only answers; its model is the host's one. */
+export const leaf = <const Name extends string>(name: Name) => agent({ name, description: name });
+
+/** The events of one type, in order. */
+export const ofType = <T extends AgentEventType>(events: readonly AgentEvent[], type: T): AgentEvent<T>[] =>
+  events.filter((event): event is AgentEvent<T> => event.type === type);
+
+export const typesOf = (events: readonly AgentEvent[]): string[] => events.map((event) => event.type);
+
+/** What the messages of one role say, joined. */
+export function textIn(events: readonly AgentEvent[], role = 'agent'): string {
+  return ofType(events, 'message')
+    .filter((event) => event.role === role)
+    .flatMap((event) => event.content)
+    .map((part) => (part.type === 'text' ? part.text : ''))
+    .join('');
+}
+
+/** The log of a session as its store has it. */
+export async function logOf(store: { load(id: string): unknown }, sessionId: string): Promise<AgentEvent[]> {
+  const handle = (await store.load(sessionId)) as { events: AsyncIterable<AgentEvent> };
+  return readAll(handle.events);
+}
+
+/** Lets everything that waits only for promises and immediates happen. */
+export async function settle(rounds = 5): Promise<void> {
+  for (let round = 0; round < rounds; round++) await new Promise<void>((resolve) => setImmediate(resolve));
+}
+
+/** A promise that is settled from outside. */
+export function deferred<T = void>(): { promise: Promise<T>; resolve: (value: T) => void } {
+  let resolve!: (value: T) => void;
+  const promise = new Promise<T>((settlePromise) => {
+    resolve = settlePromise;
+  });
+  return { promise, resolve };
+}
