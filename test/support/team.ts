@@ -22,7 +22,7 @@ export const leaf = <const Name extends string>(name: Name) => agent({ name, des
 
 /** The events of one type, in order. */
 export const ofType = <T extends AgentEventType>(events: readonly AgentEvent[], type: T): AgentEvent<T>[] =>
-  events.filter((event): event is AgentEvent<T> => event.type === type);
+  events.filter((event) => event.type === type) as AgentEvent<T>[];
 
 export const typesOf = (events: readonly AgentEvent[]): string[] => events.map((event) => event.type);
 
