@@ -22,8 +22,11 @@ export const loopMachine = setup({
   actions: {
     nextChild: assign({ current: ({ context }) => context.current + 1 }),
     nextIteration: assign({ current: 0, iteration: ({ context }) => context.iteration + 1 }),
-    announce: sendTo('crew', ({ context }) => ({ type: 'crew.announce', iteration: context.iteration })),
-    startCurrent: sendTo('crew', ({ context }) => ({ type: 'crew.start', index: context.current })),
+    startCurrent: sendTo('crew', ({ context }) => ({
+      type: 'crew.start',
+      index: context.current,
+      iteration: context.iteration,
+    })),
     decide: sendTo('crew', ({ context }) => ({ type: 'crew.decide', iteration: context.iteration })),
     stopCrew: sendTo('crew', { type: 'crew.stop' }),
     conclude: sendTo('crew', ({ context }) => ({ type: 'crew.conclude', conclusion: context.conclusion })),
@@ -36,17 +39,11 @@ export const loopMachine = setup({
   },
 }).createMachine({
   id: 'loop',
-  context: ({ input }) => ({ ...input, current: 0, iteration: 0, conclusion: 'completed' }),
+  context: ({ input }) => ({ ...input, current: 0, iteration: 1, conclusion: 'completed' }),
   invoke: { src: 'crew', id: 'crew', input: crewInput },
-  initial: 'iterating',
+  initial: 'running',
   on: { 'run.stop': { target: '.stopping', actions: { type: 'because', params: { why: 'aborted' } } } },
   states: {
-    iterating: {
-      always: [
-        { guard: 'hasMoreIterations', target: 'running', actions: ['nextIteration', 'announce'] },
-        { target: 'concluding', actions: { type: 'because', params: { why: 'max_iterations' } } },
-      ],
-    },
     running: {
       entry: 'startCurrent',
       on: {
@@ -61,9 +58,10 @@ export const loopMachine = setup({
             target: 'concluding',
             actions: { type: 'because', params: { why: 'failed' } },
           },
-          { guard: 'hasMoreChildren', target: 'running', reenter: true, actions: 'nextChild' },
+          { guard: 'hasMoreChildren', actions: ['nextChild', 'startCurrent'] },
           { guard: 'asksUntil', target: 'deciding' },
-          { target: 'iterating' },
+          { guard: 'hasMoreIterations', actions: ['nextIteration', 'startCurrent'] },
+          { target: 'concluding', actions: { type: 'because', params: { why: 'max_iterations' } } },
         ],
       },
     },
@@ -76,7 +74,8 @@ export const loopMachine = setup({
             target: 'concluding',
             actions: { type: 'because', params: { why: 'until' } },
           },
-          { target: 'iterating' },
+          { guard: 'hasMoreIterations', target: 'running', actions: 'nextIteration' },
+          { target: 'concluding', actions: { type: 'because', params: { why: 'max_iterations' } } },
         ],
       },
     },

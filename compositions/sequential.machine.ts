@@ -48,7 +48,7 @@ export const sequentialMachine = setup({
             target: 'concluding',
             actions: { type: 'because', params: { why: 'failed' } },
           },
-          { guard: 'hasMore', target: 'running', reenter: true, actions: 'advance' },
+          { guard: 'hasMore', actions: ['advance', 'startCurrent'] },
           { target: 'concluding' },
         ],
         'run.stop': { target: 'stopping', actions: { type: 'because', params: { why: 'aborted' } } },

@@ -40,9 +40,7 @@ export const transferMachine = setup({
         'child.settled': [
           {
             guard: { type: 'handsOff', params: ({ event }) => event },
-            target: 'active',
-            reenter: true,
-            actions: { type: 'activate', params: ({ event }) => event },
+            actions: [{ type: 'activate', params: ({ event }) => event }, 'startActive'],
           },
           {
             guard: { type: 'escalates', params: ({ event }) => event },

@@ -1,5 +1,5 @@
 import type { Pool, PoolEffect } from '../../machines/child-pool.logic.js';
-import type { Executor, ModelMessage, StreamEndData } from '../contracts/index.js';
+import type { AgentEventDraft, Executor, ModelMessage, StreamEndData } from '../contracts/index.js';
 import type { CrewOrder, CrewPlan } from '../kernel/crew.js';
 import { describeError } from '../kernel/errors.js';
 import type { StateUpdate } from '../kernel/state.js';
@@ -218,14 +218,15 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
     job.thread = child;
     jobs.set(child.address, job);
     if (job.requestId !== undefined) child.projectsTo = { thread, requestId: job.requestId };
-    const started = { type: 'agent_started' as const, agentName: name, threadId, source: 'host' as const };
-    const _meta = job.restartOf === undefined ? {} : { _meta: { restartOf: job.restartOf } };
-    publish(
-      child,
-      thread.threadId === undefined
-        ? { ...started, ..._meta }
-        : { ...started, parentThreadId: thread.threadId, ..._meta },
-    );
+    const started: AgentEventDraft<'agent_started'> = {
+      type: 'agent_started',
+      agentName: name,
+      threadId,
+      source: 'host',
+    };
+    if (thread.threadId !== undefined) started.parentThreadId = thread.threadId;
+    if (job.restartOf !== undefined) started._meta = { restartOf: job.restartOf };
+    publish(child, started);
     child.actor = pool.spawn(child.address, tree.host.sessionLogic, {
       address: child.address,
       oneRun: true,
@@ -387,6 +388,11 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
     tree.merge.record(thread, { type: 'custom', kind: 'decision', data: { decision, ...data }, source: 'host' });
   }
 
+  function announce(iteration: number): void {
+    crew.iteration = iteration;
+    publish(thread, { type: 'loop_iteration', iteration, maxIterations: plan.maxIterations });
+  }
+
   async function decide(iteration: number): Promise<void> {
     enter(tree);
     let stop = false;
@@ -411,6 +417,7 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
     order(order) {
       switch (order.type) {
         case 'crew.start':
+          if (order.iteration !== undefined && order.index === 0) announce(order.iteration);
           begin(newJob(order.index >= 0 ? order.index : startMember(thread, crew)));
           break;
         case 'crew.startAll':
@@ -427,11 +434,6 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
         case 'crew.cancel':
           cancel(order.requestId);
           break;
-        case 'crew.announce': {
-          crew.iteration = order.iteration;
-          publish(thread, { type: 'loop_iteration', iteration: order.iteration, maxIterations: plan.maxIterations });
-          break;
-        }
         case 'crew.decide':
           void decide(order.iteration);
           break;
@@ -500,18 +502,20 @@ function endBroken(child: Thread, error: unknown): void {
 
 function publishCompleted(child: Thread, outcome: ChildOutcome): void {
   const { end, name } = outcome;
-  const delta = child.tree.hasState ? child.state.delta() : {};
-  const failed = end.reason === 'failed' || end.data.code !== undefined;
-  publish(child, {
+  const { result, code, message } = end.data;
+  const event: AgentEventDraft<'agent_completed'> = {
     type: 'agent_completed',
     agentName: name,
     threadId: child.threadId as string,
     reason: end.reason,
-    ...(end.data.result !== undefined && { result: end.data.result }),
-    ...(failed && { error: { code: end.data.code ?? 'FAILED', message: end.data.message ?? end.reason } }),
-    ...(Object.keys(delta).length > 0 && { stateDelta: delta }),
     source: 'host',
-  });
+  };
+  if (result !== undefined) event.result = result;
+  if (end.reason === 'failed' || code !== undefined) {
+    event.error = { code: code ?? 'FAILED', message: message ?? end.reason };
+  }
+  if (outcome.updates.length > 0) event.stateDelta = child.state.delta();
+  publish(child, event);
 }
 
 function forget(child: Thread): void {

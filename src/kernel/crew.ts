@@ -26,16 +26,14 @@ export interface CrewInput {
 export type Conclusion = 'completed' | 'failed' | 'aborted' | 'escalated' | 'until' | 'max_iterations' | 'joined';
 
 export type CrewOrder =
-  /** Starts one child. `index` -1: the member last active. */
-  | { type: 'crew.start'; index: number }
+  /** Starts one child. `index` -1: the member last active. `iteration`: of a loop, 1-based; said when its first child starts. */
+  | { type: 'crew.start'; index: number; iteration?: number }
   /** Starts all children, in order, `plan.concurrency` at a time. */
   | { type: 'crew.startAll' }
   /** Starts one child as a tool call; its outcome is the call's result. */
   | { type: 'crew.delegate'; index: number; requestId: string; input: unknown }
   /** Aborts the child of one tool call. */
   | { type: 'crew.cancel'; requestId: string }
-  /** Says that an iteration (1-based) begins. */
-  | { type: 'crew.announce'; iteration: number }
   /** Asks `until`; answered by `crew.decided`. */
   | { type: 'crew.decide'; iteration: number }
   /** Aborts what lives and starts nothing more; answered by `crew.stopped` once all have settled. */
