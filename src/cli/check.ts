@@ -1,5 +1,5 @@
 import type { AgentDefinition } from '../contracts/index.js';
-import { analyseTeam, type TeamAnalysis } from '../define/analyse.js';
+import { analyseTeam, type HostInventory, type TeamAnalysis } from '../define/analyse.js';
 import { type Problem, TroupeError } from '../kernel/errors.js';
 import type { CommandIo } from './command-io.js';
 import { exitCodes } from './exit-codes.js';
@@ -14,8 +14,8 @@ export interface CheckCommand {
 
 export interface CheckParts {
   loadDefinition(): Promise<{ definition: AgentDefinition; notices: readonly string[] }>;
-  /** Names of the tools that `run` gives to every agent that asks for them. */
-  hostTools: readonly string[];
+  /** What `run` has. */
+  inventory(): Promise<HostInventory>;
 }
 
 /** Says what would go wrong when the file is run, and the most model calls that a run can make. 0, or 2 with problems. */
@@ -33,7 +33,7 @@ export async function checkCommand(
 async function analyse(parts: CheckParts): Promise<{ analysis: TeamAnalysis; notices: readonly string[] }> {
   try {
     const { definition, notices } = await parts.loadDefinition();
-    return { analysis: analyseTeam(definition, { hostTools: parts.hostTools }), notices };
+    return { analysis: analyseTeam(definition, await parts.inventory()), notices };
   } catch (thrown) {
     // A file with faults is what this command is for; one that is not there is wrong use.
     if (!(thrown instanceof TroupeError) || thrown.problems.length === 0) throw thrown;

@@ -21,7 +21,13 @@ export async function runParts(io: CommandIo): Promise<RunParts> {
 }
 
 export function checkParts(file: string, io: CommandIo): CheckParts {
-  return { loadDefinition: () => loadDefinition(file, io), hostTools: hostToolNames(io) };
+  return {
+    loadDefinition: () => loadDefinition(file, io),
+    async inventory() {
+      const { builtins } = await import('../builtins.js');
+      return { hostTools: hostToolNames(io), executors: Object.keys(builtins.executors) };
+    },
+  };
 }
 
 /** The definition of a file. Naming it is trusting it: it may be code; files that it names may not. */

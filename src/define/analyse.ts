@@ -5,6 +5,14 @@ import { DEFAULT_INPUT_SCHEMA, isDefaultInputSchema } from '../kernel/schema.js'
 import { didYouMean } from '../kernel/text.js';
 import { reachableMembers, type WorstCase, worstCaseOf } from './worst-case.js';
 
+/** What the host would have. */
+export interface HostInventory {
+  /** Names of its tools. */
+  readonly hostTools: readonly string[];
+  /** Names of its executors; absent: they are not looked at. */
+  readonly executors?: readonly string[];
+}
+
 export interface TeamAnalysis {
   problems: Problem[];
   worstCase: WorstCase;
@@ -16,12 +24,12 @@ const builtInTools = ['ask_user', 'transfer_to_agent', 'exit_loop', 'complete_ta
 /**
  * What would go wrong when `definition` is run, without running it: the faults of the definition itself, names of tools
  * that neither the host nor the agent has, members of a transfer that nobody can hand over to, neighbours whose output
- * and input do not fit, and what has no bound. `hostTools` are the names of the tools that the host would have.
+ * and input do not fit, executors that are not registered, and what has no bound.
  */
-export function analyseTeam(definition: AgentDefinition, options: { hostTools: readonly string[] }): TeamAnalysis {
+export function analyseTeam(definition: AgentDefinition, host: HostInventory): TeamAnalysis {
   const problems = checkDefinition(definition).map(namedBound);
   if (!isTree(definition, [])) return { problems, worstCase: { modelCalls: undefined, assumptions: [] } };
-  visit(definition, definition.name, options.hostTools, problems);
+  visit(definition, definition.name, host, problems);
   problems.push(
     ...flowFaults(definition, definition.name, { schema: DEFAULT_INPUT_SCHEMA, from: 'the prompt' }).problems,
   );
@@ -44,11 +52,22 @@ function namedBound(problem: Problem): Problem {
   return key === 'maxTransfers' ? { ...problem, code: 'UNBOUNDED_TRANSFER' } : problem;
 }
 
-function visit(definition: AgentDefinition, path: string, hostTools: readonly string[], problems: Problem[]): void {
+function visit(definition: AgentDefinition, path: string, host: HostInventory, problems: Problem[]): void {
   const { leader, children = [] } = definition;
-  problems.push(...missingTools(definition, path, hostTools), ...unreachableMembers(definition, path));
-  for (const child of children) visit(child, `${path}/${child.name}`, hostTools, problems);
-  if (leader !== undefined) visit(leader, `${path}/${leader.name}`, hostTools, problems);
+  problems.push(
+    ...missingTools(definition, path, host.hostTools),
+    ...unknownExecutor(definition, path, host),
+    ...unreachableMembers(definition, path),
+  );
+  for (const child of children) visit(child, `${path}/${child.name}`, host, problems);
+  if (leader !== undefined) visit(leader, `${path}/${leader.name}`, host, problems);
+}
+
+function unknownExecutor({ descriptor }: AgentDefinition, path: string, { executors }: HostInventory): Problem[] {
+  const { executor, composition } = descriptor;
+  if (executors === undefined || composition !== undefined || executors.includes(executor)) return [];
+  const message = `no executor "${executor}"${didYouMean(executor, executors)}; registered: ${executors.join(', ')}`;
+  return [{ code: 'UNKNOWN_EXECUTOR', path: `${path}.executor`, message }];
 }
 
 function missingTools(definition: AgentDefinition, path: string, hostTools: readonly string[]): Problem[] {

@@ -20,7 +20,7 @@ async function check(definition: () => AgentDefinition, command: Partial<CheckCo
     { stdout },
     {
       loadDefinition: async () => ({ definition: definition(), notices: ['colour is not read'] }),
-      hostTools: ['read_file'],
+      inventory: async () => ({ hostTools: ['read_file'], executors: ['local'] }),
     },
   );
   return { code, text: stdout.text };

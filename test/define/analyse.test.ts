@@ -52,6 +52,18 @@ test('the tools of a leader are looked at, and a tool is reported once', () => {
   ]);
 });
 
+test('an executor that is not registered is named, where the registered ones are known', () => {
+  const team = sequential({ name: 'team', children: [one('a', { executor: 'loacl' }), one('b')] });
+  expect(analyseTeam(team, { hostTools: [], executors: ['local', 'remote'] }).problems).toEqual([
+    {
+      code: 'UNKNOWN_EXECUTOR',
+      path: 'team/a.executor',
+      message: 'no executor "loacl" (did you mean "local"?); registered: local, remote',
+    },
+  ]);
+  expect(problemsOf(team)).toEqual([]);
+});
+
 test('members that nobody can hand over to are unreachable', () => {
   const members = [one('triage'), one('billing'), one('legal'), one('archive')] as const;
   const desk = transfer({
