@@ -140,7 +140,11 @@ class HostRun<Output> implements Run<Output> {
     this.#isIterated = true;
     if (this.#tree !== undefined) this.#read(this.#tree);
     return {
-      next: () => this.#next(),
+      next: () => {
+        const reader = this.#reader;
+        // A chunk is worth no more than one promise: the slow way is for the beginning only.
+        return reader !== undefined && this.#prefix === undefined ? reader.next() : this.#next();
+      },
       return: async () => {
         if (!this.#hasEnded) this.abort('the consumer left');
         this.#reader?.close();
