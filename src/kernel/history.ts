@@ -125,10 +125,15 @@ function placeCalls(parts: readonly ContentPart[], calls: readonly HistoryCall[]
   return placed;
 }
 
+/** Parts are things of their own, unlike the increments of a message: each begins on a line of its own. */
+function linesOf(parts: readonly ContentPart[]): string {
+  return parts.length < 2 ? textOf(parts) : parts.map((part) => textOf([part])).join('\n');
+}
+
 /** `response` is text where the result is text, else the parts. */
 function toFunctionResponse(call: HistoryCall, result: Pick<ToolResultData, 'llmContent' | 'isError'>): ContentPart {
   const isText = result.llmContent.every((part) => part.type === 'text');
-  const value = isText ? textOf(result.llmContent) : result.llmContent;
+  const value = isText ? linesOf(result.llmContent) : result.llmContent;
   return {
     type: 'function_response',
     name: call.name,
