@@ -38,76 +38,83 @@ export interface History {
   readonly openCalls: number;
 }
 
-export function createHistory(): History {
-  let done: ModelMessage[] = [];
-  let round: Round | undefined;
-  // A user's words that came while calls were open stand behind the answers.
-  let held: ModelMessage[] = [];
+export const createHistory = (): History => new ThreadHistory();
 
-  function closeRound(): void {
-    if (round === undefined) return;
-    const { parts, calls, responses } = round;
+/** A class, not closures: there is one per session. */
+class ThreadHistory implements History {
+  #done: ModelMessage[] = [];
+  #round: Round | undefined;
+  /** A user's words that came while calls were open stand behind the answers. */
+  #heldBack: ModelMessage[] | undefined;
+
+  messages(): ModelMessage[] {
+    if (this.#round !== undefined && !this.#isOpen()) this.#closeRound();
+    return this.#done.slice();
+  }
+
+  get length(): number {
+    return this.#done.length + (this.#heldBack?.length ?? 0) + (this.#round === undefined ? 0 : 1);
+  }
+
+  get openCalls(): number {
+    return this.#round === undefined ? 0 : this.#round.calls.length - this.#round.responses.size;
+  }
+
+  user(content: readonly ContentPart[]): void {
+    const message: ModelMessage = { role: 'user', content: [...content] };
+    if (this.#isOpen()) {
+      this.#heldBack ??= [];
+      this.#heldBack.push(message);
+    } else {
+      this.#closeRound();
+      this.#done.push(message);
+    }
+  }
+
+  model(messageId: string, content: readonly ContentPart[]): void {
+    this.#openRound(messageId).parts.push(...content);
+  }
+
+  call(call: HistoryCall): void {
+    this.#openRound(call.messageId).calls.push(call);
+  }
+
+  response(requestId: string, result: Pick<ToolResultData, 'llmContent' | 'isError'>): void {
+    const round = this.#round;
+    const call = round?.calls.find((candidate) => candidate.requestId === requestId);
+    if (round === undefined || call === undefined) return;
+    round.responses.set(requestId, toFunctionResponse(call, result));
+    if (round.responses.size === round.calls.length) this.#closeRound();
+  }
+
+  preload(messages: readonly ModelMessage[]): void {
+    this.#done = [...messages, ...this.#done];
+  }
+
+  #isOpen(): boolean {
+    return this.#round !== undefined && this.#round.responses.size < this.#round.calls.length;
+  }
+
+  #openRound(messageId: string): Round {
+    if (this.#round !== undefined && this.#round.messageId !== messageId && !this.#isOpen()) this.#closeRound();
+    this.#round ??= { messageId, parts: [], calls: [], responses: new Map() };
+    return this.#round;
+  }
+
+  #closeRound(): void {
+    if (this.#round === undefined) return;
+    const { parts, calls, responses } = this.#round;
+    this.#round = undefined;
     const content = placeCalls(parts, calls);
-    if (content.length > 0) done.push({ role: 'model', content });
+    if (content.length > 0) this.#done.push({ role: 'model', content });
     if (calls.length > 0) {
-      done.push({ role: 'user', content: calls.map((call) => responses.get(call.requestId) as ContentPart) });
+      const answers = calls.map((call) => responses.get(call.requestId) as ContentPart);
+      this.#done.push({ role: 'user', content: answers });
     }
-    round = undefined;
-    if (held.length > 0) {
-      done.push(...held);
-      held = [];
-    }
+    if (this.#heldBack === undefined) return;
+    this.#done.push(...this.#heldBack);
+    this.#heldBack = undefined;
   }
-
-  function openRound(messageId: string): Round {
-    if (round !== undefined && round.messageId !== messageId && round.responses.size === round.calls.length)
-      closeRound();
-    round ??= {
-      messageId,
-      parts: [],
-      calls: [],
-      responses: new Map(),
-    };
-    return round;
-  }
-
-  const isOpen = () => round !== undefined && round.responses.size < round.calls.length;
-
-  return {
-    messages() {
-      if (round !== undefined && !isOpen()) closeRound();
-      return done.slice();
-    },
-    get length() {
-      return done.length + held.length + (round === undefined ? 0 : 1);
-    },
-    user(content) {
-      const message: ModelMessage = { role: 'user', content: [...content] };
-      if (isOpen()) held.push(message);
-      else {
-        closeRound();
-        done.push(message);
-      }
-    },
-    model(messageId, content) {
-      openRound(messageId).parts.push(...content);
-    },
-    call(call) {
-      openRound(call.messageId).calls.push(call);
-    },
-    response(requestId, result) {
-      const call = round?.calls.find((candidate) => candidate.requestId === requestId);
-      if (round === undefined || call === undefined) return;
-      round.responses.set(requestId, toFunctionResponse(call, result));
-      if (round.responses.size === round.calls.length) closeRound();
-    },
-    preload(messages) {
-      done = [...messages, ...done];
-    },
-    get openCalls() {
-      return round === undefined ? 0 : round.calls.length - round.responses.size;
-    },
-  };
 }
 
 /** The parts of a model message with its calls where `index` says. */

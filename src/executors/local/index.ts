@@ -9,11 +9,12 @@ const LONGEST_WAIT_MS = 5 * 60_000;
 const MALFORMED_RETRY_MS = 500;
 
 /** Our own loop: each turn is one model call, and what the model said becomes the thread's events. */
-export function localExecutor(): Executor {
-  return { turn: (_, context) => turnOf(context) };
-}
+export const localExecutor = (): Executor => shared;
 
-export const createLocalExecutor: ExecutorCreator = () => localExecutor();
+/** It keeps nothing between turns, so all sessions share one. */
+const shared: Executor = { turn: (_, context) => turnOf(context) };
+
+export const createLocalExecutor: ExecutorCreator = localExecutor;
 
 async function turnOf(context: TurnContext): Promise<TurnEnd | undefined> {
   const requested = context.modelConfig.resolve({ agent: context.agentId, requested: context.model, purpose: 'turn' });
