@@ -4,7 +4,7 @@ import { type Problem, TroupeError } from '../kernel/errors.js';
 import type { CommandIo } from './command-io.js';
 import { exitCodes } from './exit-codes.js';
 import { visibleLine } from './plain-text.js';
-import { plural } from './tree-lines.js';
+import { plural } from './tree-figures.js';
 
 export interface CheckCommand {
   /** As it was typed, for the report. */

@@ -6,7 +6,7 @@ import { createLineRenderer, noticeText } from './render-lines.js';
 import { createTreeScreen } from './render-tree.js';
 import type { RunView } from './run-view.js';
 import { styleFor } from './style.js';
-import { usageText } from './tree-lines.js';
+import { usageText } from './tree-figures.js';
 
 /** Shows a run while it goes on. */
 export interface RunProgress {

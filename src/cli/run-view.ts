@@ -32,6 +32,8 @@ export interface ThreadView {
   readonly threadId: string;
   readonly parentId: string | undefined;
   readonly agentName: string;
+  /** 1-based, among the threads of this agent below the same parent. */
+  readonly ordinal: number;
   readonly status: ThreadStatus;
   /** `reason` of its `stream_end`, once ended. */
   readonly reason: string | undefined;
@@ -97,19 +99,25 @@ export function createRunView(): { readonly view: RunView; fold(event: OpenAgent
     lastAt: undefined,
   };
 
+  /** How many threads of each agent stand below each parent. */
+  const spawned = new Map<string, number>();
+
   const threadOf = (event: OpenAgentEvent, agentName?: string): OpenThread => {
     const threadId = event.threadId ?? '';
     const known = threads.get(threadId);
     if (known !== undefined) return known;
     const parentId = parentOf(threadId);
+    const parent =
+      parentId === undefined
+        ? undefined
+        : (threads.get(parentId) ?? threadOf({ ...event, threadId: parentId || undefined, agentId: undefined }));
     const name = agentName ?? event.agentId ?? nameFrom(threadId);
-    const thread = newThread({ threadId, parentId, agentName: name, startedAt: event.timestamp });
+    const family = `${parentId} ${name}`;
+    const ordinal = (spawned.get(family) ?? 0) + 1;
+    spawned.set(family, ordinal);
+    const thread = newThread({ threadId, parentId, agentName: name, ordinal, startedAt: event.timestamp });
     threads.set(threadId, thread);
-    if (parentId !== undefined) {
-      const parent =
-        threads.get(parentId) ?? threadOf({ ...event, threadId: parentId || undefined, agentId: undefined });
-      parent.children.push(threadId);
-    }
+    parent?.children.push(threadId);
     return thread;
   };
 
@@ -208,7 +216,9 @@ function foldThread(thread: OpenThread, event: AgentEvent): void {
   }
 }
 
-function newThread(start: Pick<ThreadView, 'threadId' | 'parentId' | 'agentName' | 'startedAt'>): OpenThread {
+function newThread(
+  start: Pick<ThreadView, 'threadId' | 'parentId' | 'agentName' | 'ordinal' | 'startedAt'>,
+): OpenThread {
   return {
     ...start,
     status: 'starting',

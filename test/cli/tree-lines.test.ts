@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createRunView } from '../../src/cli/run-view.js';
+import { createRunView, type ThreadView } from '../../src/cli/run-view.js';
 import { ansiStyle, noStyle, styleFor } from '../../src/cli/style.js';
 import { cutToWidth, displayWidth } from '../../src/cli/text-width.js';
 import { treeLines } from '../../src/cli/tree-lines.js';
@@ -85,8 +85,32 @@ test('more finished threads than lines are counted in place of listed', () => {
 test('more live threads than lines: the tree is cut, and says how much is missing', () => {
   const lines = linesOf(many(50, false), { height: 10 });
   expect(lines).toHaveLength(10);
-  expect(lines.join('\n')).toContain('… 43 more lines');
+  expect(lines.join('\n')).toContain('… and 43 more live threads');
 });
+
+test('a frame of ten thousand threads is built from a few of them', () => {
+  const { view, fold } = createRunView();
+  for (const event of many(10_000, false)) fold(event);
+  let read = 0;
+  const counting = {
+    ...view,
+    threads: new Map([...view.threads].map(([id, thread]) => [id, countReads(thread, () => read++)])),
+  };
+  const lines = treeLines(counting, { width: 80, height: 24, unicode: true, style: noStyle, now });
+  expect(lines).toHaveLength(24);
+  expect(lines.at(-2)).toBe('… and 9979 more live threads');
+  expect(read).toBeLessThan(100);
+});
+
+/** Tells of every thread whose name is looked at, which only drawing does. */
+function countReads(thread: ThreadView, onRead: () => void): ThreadView {
+  return Object.defineProperty({ ...thread }, 'agentName', {
+    get() {
+      onRead();
+      return thread.agentName;
+    },
+  });
+}
 
 test('a later spawn of the same agent carries its number', () => {
   expect(linesOf(many(2, false)).join('\n')).toMatch(/worker {2}.*\n.*worker #2 /);
