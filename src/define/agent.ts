@@ -132,6 +132,9 @@ export function agent<
     ...(input?.validator && { inputValidator: input.validator }),
     ...(output?.validator && { outputValidator: output.validator }),
   };
+  // What was checked stays as it was checked.
+  Object.freeze(definition.descriptor);
+  Object.freeze(definition);
   throwProblems([...problems, ...checkDefinition(definition)]);
   return definition as AgentDefinition<
     Name,

@@ -164,6 +164,9 @@ export function compose<D extends AgentDefinition>(options: AnyCompositionOption
       ...(options.supervise && { supervise: options.supervise as SuperviseConfig }),
     },
   };
+  // What was checked stays as it was checked.
+  Object.freeze(definition.descriptor);
+  Object.freeze(definition);
   throwProblems([...problems, ...checkDefinition(definition)]);
   return definition as D;
 }

@@ -92,6 +92,10 @@ export function agentTools(definition: AgentDefinition, around: ToolSurroundings
   for (const tool of definition.tools) if (typeof tool !== 'string') addCode(tool, `${definition.name}.${tool.name}`);
   const named = new Set(definition.tools.filter((tool) => typeof tool === 'string'));
   for (const required of definition.descriptor.requiredTools ?? []) named.add(required);
+  for (const pattern of [...named].filter((name) => name.endsWith('*'))) {
+    named.delete(pattern);
+    for (const name of around.hostTools.keys()) if (name.startsWith(pattern.slice(0, -1))) named.add(name);
+  }
   if (definition.inheritTools) for (const name of around.hostTools.keys()) named.add(name);
   for (const name of named) {
     if (BUILTINS.has(name)) continue;

@@ -12,10 +12,16 @@ const DEFAULT_MAX_DEPTH = 8;
  * it can run. Touches nothing outside the definition: host tools and executors are checked when a session is made.
  */
 export function checkDefinition(definition: AgentDefinition): Problem[] {
-  const tree: Tree = { problems: [], names: new Map(), state: [] };
+  if (sound.has(definition)) return [];
+  const tree: Tree = { problems: [], names: new Map(), state: [], isFrozen: true };
   visit(definition, { path: label(definition), depth: 0, deepest: Number.POSITIVE_INFINITY, above: [] }, tree);
-  return [...tree.problems, ...mergeDeclarations(tree.state).problems];
+  const problems = [...tree.problems, ...mergeDeclarations(tree.state).problems];
+  if (problems.length === 0 && tree.isFrozen) sound.add(definition);
+  return problems;
 }
+
+/** Definitions found without fault that cannot change any more: checking ten thousand agents again takes its time. */
+const sound = new WeakSet<AgentDefinition>();
 
 /** The whole descriptor tree as a plain JSON copy. Throws `INVALID_DEFINITION` with every fault of the tree. */
 export function describeAgent(definition: AgentDefinition): AgentDescriptor {
@@ -41,6 +47,8 @@ interface Tree {
   names: Map<string, { path: string; definition: AgentDefinition }>;
   /** What each composition declares, outermost first. */
   state: { path: string; declaration: StateDeclaration }[];
+  /** Every definition seen is frozen. */
+  isFrozen: boolean;
 }
 
 interface Place {
@@ -52,6 +60,7 @@ interface Place {
 }
 
 function visit(definition: AgentDefinition, place: Place, tree: Tree): void {
+  tree.isFrozen &&= Object.isFrozen(definition) && Object.isFrozen(definition.descriptor);
   if (place.above.includes(definition)) {
     tree.problems.push(invalid(place.path, 'contains itself'));
     return;
