@@ -76,6 +76,9 @@ export function createPipe(
   };
 }
 
+/** Gives a terminal its cursor back, also when the process ends in the middle of a frame. */
+export const showCursor = '\u001b[?25h';
+
 /** The whole of a stream as text. */
 export async function readAll(stream: InputStream): Promise<string> {
   const decoder = new TextDecoder();

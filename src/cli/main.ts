@@ -1,7 +1,8 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs';
-import { type CommandIo, createPipe } from './command-io.js';
+import { type CommandIo, createPipe, showCursor } from './command-io.js';
 import { runProgram } from './program.js';
+import { reportError } from './report-error.js';
 
 const io: CommandIo = {
   stdin: process.stdin,
@@ -16,6 +17,13 @@ const io: CommandIo = {
   },
   exitNow: (code) => process.exit(code),
 };
+
+// Code of a team may throw where nobody listens: the process ends as after any other fault, with one sentence.
+for (const event of ['uncaughtException', 'unhandledRejection'] as const)
+  process.on(event, (thrown: unknown) => {
+    if (io.stderr.isTTY) void io.stderr.write(showCursor);
+    process.exit(reportError(thrown, io));
+  });
 
 const code = await runProgram({ args: process.argv.slice(2), io, version: packageVersion() });
 await Promise.all([io.stdout.flush(), io.stderr.flush()]);

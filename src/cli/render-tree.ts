@@ -1,3 +1,4 @@
+import { showCursor } from './command-io.js';
 import type { RunView } from './run-view.js';
 import type { Style } from './style.js';
 import { displayWidth } from './text-width.js';
@@ -34,8 +35,6 @@ export interface TreeScreenOptions {
 
 const clearBelow = '\u001b[0J';
 const hideCursor = '\u001b[?25l';
-/** What gives the cursor back; also for a process that ends in the middle of a frame. */
-export const showCursor = '\u001b[?25h';
 
 /**
  * Draws the tree in place on a terminal. The timer never keeps the process alive. A frame is rewritten only when it

@@ -147,6 +147,21 @@ test('a second SIGINT ends the process at once, whatever a model does', async ()
   expect(run.stderr()).not.toContain('the run was aborted');
 });
 
+test('code of a team that throws where nobody listens ends in one sentence', async () => {
+  await writeFile(
+    join(cwd, 'wild.ts'),
+    `import { agent } from 'troupe';
+setTimeout(() => { throw new Error('out of nowhere'); }, 0);
+const never = () => new Promise(() => {});
+export default agent({ name: 'wild', description: 'Throws.', model: { generate: never, async *generateStream() { await never(); } } });
+`,
+  );
+  const { code, err } = await troupe(['run', 'wild.ts', 'go'], { cwd });
+  expect(code).toBe(1);
+  expect(err).toContain('troupe: out of nowhere (DEBUG=troupe shows where it came from)\n');
+  expect(err).not.toContain('    at ');
+});
+
 test('mistakes in files and options are one sentence with their place, and exit code 2', async () => {
   await writeFile(
     join(cwd, 'broken.yaml'),
