@@ -3,7 +3,7 @@ import type { AgentDefinition } from './definition.js';
 import type { AgentDescriptor, ExecutorType } from './descriptor.js';
 import type { ElicitationChannel } from './elicitation.js';
 import type { AgentEventDraft, StreamEndData } from './events.js';
-import type { HookPoint, LifecycleInterceptor } from './hooks.js';
+import type { HookPoint, HookResult, LifecycleInterceptor } from './hooks.js';
 import type { ModelConfig, ModelMessage, ModelRequest } from './model.js';
 import type { Bag, Open } from './open.js';
 import type { SessionProvider } from './persistence.js';
@@ -64,6 +64,8 @@ export interface TurnContext {
   publish(draft: AgentEventDraft): void | Promise<void>;
   /** Asks a person in the name of this agent. */
   readonly elicitation: ElicitationChannel;
+  /** Fires a hook point of this thread; nothing where no hook listens. Never rejects. */
+  fireHook(point: Open<HookPoint>, payload: Bag): undefined | Promise<HookResult>;
 }
 
 /** How a turn ended, when it ended the run. A turn that asked for tools returns nothing. */

@@ -45,6 +45,9 @@ const CAPABILITIES = [
   'foreign_sessions',
 ];
 
+/** A hook at any other point would wait for ever, and a guard that is never asked is none. */
+const FIRED: readonly string[] = ['before_tool', 'after_tool', 'before_model'];
+
 type SessionOrder = { type: 'none' };
 
 /** Puts a host together. Throws with every fault of its options. */
@@ -52,13 +55,15 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
   const { clock = systemClock, limits = {}, tools = [], agents = [] } = options;
   checkOptions(options);
   const executors = new Map(Object.entries(parts.executors));
+  const hooks = parts.hooks(options.hooks ?? []);
   let pool: Pool | undefined;
   const core: HostCore = {
     clock,
     stamp: createStamp(clock, `${randomBytes(3).toString('hex')}-`),
     models: parts.models(options),
     policy: parts.policy(options.policy ?? []),
-    hooks: parts.hooks(options.hooks ?? []),
+    hooks,
+    hookPoints: new Set(hooks?.supportedHookPoints()),
     elicitation: options.elicitation ?? 'respond',
     store: options.store ?? parts.store(),
     appName: options.appName ?? 'troupe',
@@ -177,6 +182,13 @@ function checkOptions(options: HostOptions): void {
       seen.add(name);
     }
   };
+  for (const hook of options.hooks ?? []) {
+    for (const point of 'point' in hook ? [hook.point] : hook.supportedHookPoints()) {
+      if (FIRED.includes(point)) continue;
+      const message = `no hook is fired at "${point}"; fired: ${FIRED.join(', ')}`;
+      problems.push({ code: 'INVALID_OPTION', path: 'hooks', message });
+    }
+  }
   twice(options.tools ?? [], 'tools');
   twice(options.agents ?? [], 'agents');
   const { elicitation } = options;

@@ -30,6 +30,8 @@ export interface HostCore {
   readonly models: ModelRegistry;
   readonly policy: PolicyEvaluator;
   readonly hooks: LifecycleInterceptor | undefined;
+  /** Points that some hook listens to. */
+  readonly hookPoints: ReadonlySet<string>;
   readonly elicitation: ElicitationCallback | 'respond' | 'deny';
   readonly store: SessionProvider;
   readonly appName: string;

@@ -5,6 +5,7 @@ import { narrowPolicyDecision } from '../kernel/narrow.js';
 import { validateJson } from '../kernel/schema.js';
 import { nearest } from '../kernel/text.js';
 import { errorResult } from '../kernel/tool-result.js';
+import { fireHook } from './fire-hook.js';
 import { ask, nobodyToAsk } from './questions.js';
 import { publish } from './session-tree.js';
 import { type Call, signal } from './tool-call.js';
@@ -89,17 +90,8 @@ function parseArgs(call: Call, errors: string[]): undefined | ToolResultData | P
 }
 
 async function askHooks(call: Call): Promise<{ refusal?: ToolResultData; ask?: string }> {
-  const { thread } = call;
-  const { tree } = thread;
-  const verdict = await tree.host.hooks?.fire('before_tool', {
-    sessionId: tree.sessionId,
-    threadId: thread.threadId,
-    principalPath: thread.principalPath,
-    mode: tree.settings.permissionMode,
-    tool: call.name,
-    args: call.args,
-    requestId: call.requestId,
-  });
+  const { name: tool, args: given, requestId } = call;
+  const verdict = await fireHook(call.thread, 'before_tool', { tool, args: given, requestId });
   if (verdict === undefined) return {};
   if (verdict.action !== 'proceed') {
     return { refusal: errorResult('policy_denied', `denied by a hook: ${verdict.reason ?? 'no reason given'}`) };

@@ -1,14 +1,15 @@
 import type { Bag, JsonSchema, ToolContext, ToolResultData, ToolUpdate } from '../contracts/index.js';
 import { toParts } from '../kernel/content.js';
-import { describeError, TroupeError } from '../kernel/errors.js';
+import { TroupeError } from '../kernel/errors.js';
 import { readSchema } from '../kernel/schema.js';
 import { type CallState, createCallState } from '../kernel/state.js';
 import { errorResult, thrownResult, toToolResult } from '../kernel/tool-result.js';
 import { builtinTools } from './builtin-tools.js';
 import { delegate } from './delegate.js';
+import { fireHook } from './fire-hook.js';
 import { beginWork, endWork } from './limits.js';
 import { ask } from './questions.js';
-import { enter, leave, publish, settled } from './session-tree.js';
+import { enter, leave, notice, publish, settled } from './session-tree.js';
 import type { Thread, ToolOutcome } from './thread.js';
 import { type Call, newCall, respond, signal, whenDone } from './tool-call.js';
 import { argsFor, judge } from './tool-gate.js';
@@ -265,31 +266,14 @@ async function withTailCalls(call: Call, result: ToolResultData): Promise<ToolRe
 }
 
 async function afterTool(call: Call, result: ToolResultData): Promise<ToolResultData> {
-  const { thread } = call;
-  const { hooks } = thread.tree.host;
-  if (hooks === undefined) return result;
-  try {
-    const said = await hooks.fire('after_tool', {
-      sessionId: thread.tree.sessionId,
-      threadId: thread.threadId,
-      principalPath: thread.principalPath,
-      mode: thread.tree.settings.permissionMode,
-      tool: call.name,
-      args: call.args,
-      requestId: call.requestId,
-      result,
-    });
-    const extra = (said.modifications as { additionalContext?: unknown } | undefined)?.additionalContext;
-    return typeof extra === 'string'
-      ? { ...result, llmContent: [...result.llmContent, { type: 'text', text: extra }] }
-      : result;
-  } catch (thrown) {
-    publish(thread, {
-      type: 'custom',
-      kind: 'notice',
-      data: { code: 'HOOK_FAILED', severity: 'warning', text: describeError(thrown).message },
-      source: 'host',
-    });
-    return result;
-  }
+  const { name: tool, args, requestId } = call;
+  const fired = fireHook(call.thread, 'after_tool', { tool, args, requestId, result });
+  if (fired === undefined) return result;
+  const said = await fired;
+  if (said.action !== 'proceed')
+    notice(call.thread, 'HOOK_FAILED', 'warning', said.reason ?? 'a hook at after_tool failed');
+  const extra = (said.modifications as { additionalContext?: unknown } | undefined)?.additionalContext;
+  return typeof extra === 'string'
+    ? { ...result, llmContent: [...result.llmContent, { type: 'text', text: extra }] }
+    : result;
 }

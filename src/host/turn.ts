@@ -2,8 +2,10 @@ import type { Effect } from '../../machines/agent-logic.js';
 import type { SessionEvent, StopOrder } from '../../machines/session.events.js';
 import type {
   AgentEventDraft,
+  Bag,
   ElicitationResponse,
   Executor,
+  HookResult,
   ModelMessage,
   ModelRequest,
   PermissionMode,
@@ -16,6 +18,7 @@ import { textOf, toParts } from '../kernel/content.js';
 import { describeError, TroupeError } from '../kernel/errors.js';
 import { endRun, stopRun } from './end-run.js';
 import { createExecutor } from './executors.js';
+import { fireHook } from './fire-hook.js';
 import { instructionOf } from './instruction.js';
 import { beginWork, endWork } from './limits.js';
 import { checkOutput } from './output.js';
@@ -359,6 +362,10 @@ class Turn implements TurnContext {
       default:
         return publish(thread, draft);
     }
+  }
+
+  fireHook(point: string, payload: Bag): undefined | Promise<HookResult> {
+    return fireHook(this.thread, point, payload);
   }
 
   private noteText(messageId: string, text: string): void {

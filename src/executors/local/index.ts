@@ -1,4 +1,11 @@
-import type { Executor, ExecutorCreator, ModelResponse, TurnContext, TurnEnd } from '../../contracts/index.js';
+import type {
+  Executor,
+  ExecutorCreator,
+  ModelRequest,
+  ModelResponse,
+  TurnContext,
+  TurnEnd,
+} from '../../contracts/index.js';
 import { describeError, ModelError } from '../../kernel/errors.js';
 import { createModelTurn, type ModelTurn } from '../../kernel/model-turn.js';
 
@@ -19,7 +26,17 @@ export const createLocalExecutor: ExecutorCreator = localExecutor;
 async function turnOf(context: TurnContext): Promise<TurnEnd | undefined> {
   const requested = context.modelConfig.resolve({ agent: context.agentId, requested: context.model, purpose: 'turn' });
   const resolved = requested instanceof Promise ? await requested : requested;
-  const request = context.modelRequest();
+  let request = context.modelRequest();
+  const hooked = context.fireHook('before_model', { request });
+  if (hooked !== undefined) {
+    const said = await hooked;
+    if (context.aborted) return undefined;
+    if (said.action !== 'proceed')
+      return fail(context, { code: 'HOOK_BLOCKED', message: said.reason ?? 'a hook blocked the model call' });
+    const changed = said.modifications as { request?: ModelRequest; response?: ModelResponse } | undefined;
+    if (changed?.response !== undefined) return answerWith(context, resolved.name, changed.response);
+    if (changed?.request !== undefined) request = withSignal(changed.request, context);
+  }
   let malformed = 0;
   for (let attempt = 1; ; attempt++) {
     if (context.aborted) return undefined;
@@ -54,6 +71,20 @@ async function turnOf(context: TurnContext): Promise<TurnEnd | undefined> {
     if (!(await wait(context, waitMs))) return undefined;
   }
 }
+
+/** A hook answered in the model's place. */
+async function answerWith(context: TurnContext, model: string, response: ModelResponse): Promise<TurnEnd | undefined> {
+  const turn = createModelTurn(context, model);
+  await turn.take({ finishReason: 'stop', ...response });
+  turn.publishUsage();
+  return turn.finish();
+}
+
+/** A request that a hook put together itself keeps the turn's signal. */
+const withSignal = (request: ModelRequest, context: TurnContext): ModelRequest => ({
+  ...request,
+  signal: context.signal,
+});
 
 type Failure = { code: string; message: string; retryable: boolean; retryAfterMs: number | undefined };
 
