@@ -36,7 +36,7 @@ export const hierarchicalMachine = setup({
   },
 }).createMachine({
   id: 'hierarchical',
-  context: ({ input }) => ({ ...input, live: 0 }),
+  context: ({ input }) => ({ live: 0, ...input }),
   invoke: { src: 'crew', id: 'crew', input: ({ context }) => ({ address: context.address }) },
   initial: 'leading',
   on: { delegate: { target: '.delegating', actions: ['countUp', { type: 'start', params: ({ event }) => event }] } },

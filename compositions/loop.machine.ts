@@ -39,7 +39,7 @@ export const loopMachine = setup({
   },
 }).createMachine({
   id: 'loop',
-  context: ({ input }) => ({ ...input, current: 0, iteration: 1, conclusion: 'completed' }),
+  context: ({ input }) => ({ current: 0, iteration: 1, conclusion: 'completed', ...input }),
   invoke: { src: 'crew', id: 'crew', input: crewInput },
   initial: 'running',
   on: { 'run.stop': { target: '.stopping', actions: { type: 'because', params: { why: 'aborted' } } } },

@@ -34,7 +34,7 @@ export const parallelMachine = setup({
   },
 }).createMachine({
   id: 'parallel',
-  context: ({ input }) => ({ ...input, settled: 0, succeeded: 0, conclusion: 'completed' }),
+  context: ({ input }) => ({ settled: 0, succeeded: 0, conclusion: 'completed', ...input }),
   invoke: { src: 'crew', id: 'crew', input: crewInput },
   initial: 'running',
   states: {

@@ -30,7 +30,7 @@ export const sequentialMachine = setup({
   },
 }).createMachine({
   id: 'sequential',
-  context: ({ input }) => ({ ...input, current: 0, conclusion: 'completed' }),
+  context: ({ input }) => ({ current: 0, conclusion: 'completed', ...input }),
   invoke: { src: 'crew', id: 'crew', input: crewInput },
   initial: 'running',
   states: {

@@ -30,7 +30,7 @@ export const transferMachine = setup({
   },
 }).createMachine({
   id: 'transfer',
-  context: ({ input }) => ({ ...input, active: -1, conclusion: 'completed' }),
+  context: ({ input }) => ({ active: -1, conclusion: 'completed', ...input }),
   invoke: { src: 'crew', id: 'crew', input: crewInput },
   initial: 'active',
   states: {

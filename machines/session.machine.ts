@@ -72,7 +72,7 @@ export const sessionMachine = setup({
   },
 }).createMachine({
   id: 'session',
-  context: ({ input }) => ({ ...input, questions: 0, behind: 'nothing' }),
+  context: ({ input }) => ({ questions: 0, behind: 'nothing', ...input }),
   initial: 'idle',
   output: ({ event }) => event.output as SessionOutput,
   on: {
