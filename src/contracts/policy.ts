@@ -12,7 +12,14 @@ export interface PolicyRequest {
   principal?: string;
   /** Agent names from the root down, joined by `/`. */
   principalPath?: string;
+  /** The leaders above it that act through it, nearest first: what it may do is bounded by what each of them may. */
+  actingFor?: readonly PolicyActor[];
   context?: PolicyContext;
+}
+
+export interface PolicyActor {
+  principal: string;
+  principalPath: string;
 }
 
 /** Facts that the host vouches for; never taken from what an agent said. */
@@ -21,6 +28,8 @@ export interface PolicyContext extends Bag {
   annotations?: ToolAnnotations;
   executor?: string;
   opaque?: boolean;
+  /** The team's own structure permits it: a declared child, a declared target, the host's tools for ending a task. */
+  structural?: boolean;
 }
 
 /** An outcome that is not known is a deny. */
@@ -33,6 +42,17 @@ export interface PolicyScope {
   mode?: PermissionMode;
   principal?: string;
   principalPath?: string;
+  actingFor?: readonly PolicyActor[];
+  executor?: string;
+  /** The tools to judge, a list that does not change. Absent: only the names that rules spell out. */
+  tools?: readonly PolicyScopeTool[];
+}
+
+/** A tool by its registered name, as the host vouches for it. */
+export interface PolicyScopeTool {
+  name: string;
+  annotations?: ToolAnnotations;
+  structural?: boolean;
 }
 
 /** The agent has no say in it. An evaluator that throws denies. */
