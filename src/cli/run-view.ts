@@ -1,4 +1,15 @@
 import type { AgentEvent, ElicitationRequest, OpenAgentEvent } from '../contracts/index.js';
+import {
+  addUsage,
+  foldThread,
+  type Mutable,
+  newThread,
+  noTotals,
+  type OpenThread,
+  type ThreadStatus,
+  type ThreadView,
+  type Totals,
+} from './thread-view.js';
 
 /** What a person wants to see of one run, folded from its events: nothing of it depends on where it is shown. */
 export interface RunView {
@@ -16,71 +27,11 @@ export interface RunView {
   readonly lastAt: string | undefined;
 }
 
-export interface Totals {
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  /** Known cost; absent until a call had a price. */
-  readonly usd: number | undefined;
-  /** Some call had no known price. */
-  readonly costIncomplete: boolean;
-}
-
-export type ThreadStatus = 'starting' | 'running' | 'awaiting_tool' | 'awaiting_elicitation' | 'ended';
-
-export interface ThreadView {
-  /** `''` for the root. */
-  readonly threadId: string;
-  readonly parentId: string | undefined;
-  readonly agentName: string;
-  /** 1-based, among the threads of this agent below the same parent. */
-  readonly ordinal: number;
-  readonly status: ThreadStatus;
-  /** `reason` of its `stream_end`, once ended. */
-  readonly reason: string | undefined;
-  readonly model: string | undefined;
-  /** Ids of the threads that it spawned, in order of appearance. */
-  readonly children: readonly string[];
-  /** Calls without a response yet, by `requestId`, in the order they were asked. */
-  readonly runningTools: ReadonlyMap<string, ToolCallView>;
-  readonly toolCalls: number;
-  readonly failedToolCalls: number;
-  readonly usage: Totals;
-  /** The newest message of the agent, at most its last 2,000 characters. */
-  readonly lastText: string;
-  /** The newest thing gone wrong: of an `error` event or a failed end. */
-  readonly lastError: { readonly code: string; readonly message: string } | undefined;
-  readonly loop: { readonly iteration: number; readonly maxIterations: number } | undefined;
-  /** Who the conversation went to, when the thread ended by handing over. */
-  readonly handoffTarget: string | undefined;
-  readonly startedAt: string;
-  readonly endedAt: string | undefined;
-}
-
-export interface ToolCallView {
-  readonly requestId: string;
-  readonly name: string;
-  readonly title: string | undefined;
-  readonly args: unknown;
-  readonly status: string;
-  /** 0..1 */
-  readonly progress: number | undefined;
-}
-
 export interface QuestionView {
   readonly request: ElicitationRequest;
   readonly threadId: string;
   readonly agentName: string;
 }
-
-type Mutable<T> = { -readonly [K in keyof T]: T[K] };
-type OpenThread = Mutable<ThreadView> & {
-  children: string[];
-  runningTools: Map<string, ToolCallView>;
-  messageId?: string;
-};
-
-const textLimit = 2_000;
-const noTotals: Totals = { inputTokens: 0, outputTokens: 0, usd: undefined, costIncomplete: false };
 
 /**
  * A view with the one way to change it: `fold` takes the events of a run in their order and changes `view` in place
@@ -155,119 +106,10 @@ export function createRunView(): { readonly view: RunView; fold(event: OpenAgent
   };
 }
 
-function foldThread(thread: OpenThread, event: AgentEvent): void {
-  switch (event.type) {
-    case 'agent_started':
-      break;
-    case 'initialize':
-      thread.agentName = event.agent.name;
-      thread.model = event.model ?? thread.model;
-      reopen(thread);
-      break;
-    case 'session_update':
-      thread.model = event.model ?? thread.model;
-      break;
-    case 'message':
-      if (event.role === 'user') reopen(thread);
-      if (event.role === 'agent') appendText(thread, event);
-      break;
-    case 'tool_request':
-      thread.toolCalls++;
-      thread.runningTools.set(event.requestId, {
-        requestId: event.requestId,
-        name: event.displayName ?? event.name,
-        title: event.title,
-        args: event.args,
-        status: 'requested',
-        progress: undefined,
-      });
-      break;
-    case 'tool_update': {
-      const call = thread.runningTools.get(event.requestId);
-      if (call === undefined) break;
-      const status = event.status ?? call.status;
-      thread.runningTools.set(event.requestId, { ...call, status, progress: event.progress ?? call.progress });
-      break;
-    }
-    case 'tool_response':
-      thread.runningTools.delete(event.requestId);
-      if (event.isError === true) thread.failedToolCalls++;
-      break;
-    case 'usage':
-      thread.usage = addUsage(thread.usage, event);
-      thread.model = event.model ?? thread.model;
-      break;
-    case 'error':
-      thread.lastError = { code: event.code, message: event.message };
-      break;
-    case 'loop_iteration':
-      thread.loop = { iteration: event.iteration, maxIterations: event.maxIterations };
-      break;
-    case 'stream_end':
-      thread.status = 'ended';
-      thread.reason = event.reason;
-      thread.endedAt = event.timestamp;
-      thread.handoffTarget = event.data?.handoffTarget;
-      if (event.reason === 'failed' && event.data?.code !== undefined)
-        thread.lastError = { code: event.data.code, message: event.data.message ?? '' };
-      thread.runningTools.clear();
-      break;
-    default:
-  }
-}
-
-function newThread(
-  start: Pick<ThreadView, 'threadId' | 'parentId' | 'agentName' | 'ordinal' | 'startedAt'>,
-): OpenThread {
-  return {
-    ...start,
-    status: 'starting',
-    reason: undefined,
-    model: undefined,
-    children: [],
-    runningTools: new Map(),
-    toolCalls: 0,
-    failedToolCalls: 0,
-    usage: noTotals,
-    lastText: '',
-    lastError: undefined,
-    loop: undefined,
-    handoffTarget: undefined,
-    endedAt: undefined,
-  };
-}
-
-function reopen(thread: OpenThread): void {
-  if (thread.status === 'ended') thread.lastError = undefined;
-  thread.status = 'running';
-  thread.reason = undefined;
-  thread.endedAt = undefined;
-  thread.handoffTarget = undefined;
-}
-
 function statusOf(thread: OpenThread, questions: ReadonlyMap<string, QuestionView>): ThreadStatus {
   for (const question of questions.values()) if (question.threadId === thread.threadId) return 'awaiting_elicitation';
   if (thread.runningTools.size > 0) return 'awaiting_tool';
   return thread.status === 'starting' ? 'starting' : 'running';
-}
-
-function appendText(thread: OpenThread, event: AgentEvent<'message'>): void {
-  const text = event.content.map((part) => (part.type === 'text' || part.type === 'refusal' ? part.text : '')).join('');
-  const goesOn = thread.messageId === event.messageId && event._meta?.replace !== true;
-  // A message of nothing but thoughts or calls leaves the last text standing.
-  if (text === '') return;
-  thread.lastText = (goesOn ? thread.lastText + text : text).slice(-textLimit);
-  thread.messageId = event.messageId;
-}
-
-function addUsage(sum: Totals, event: AgentEvent<'usage'>): Totals {
-  const usd = event.cost?.usd;
-  return {
-    inputTokens: sum.inputTokens + (event.inputTokens ?? 0),
-    outputTokens: sum.outputTokens + (event.outputTokens ?? 0),
-    usd: usd === undefined ? sum.usd : (sum.usd ?? 0) + usd,
-    costIncomplete: sum.costIncomplete || usd === undefined,
-  };
 }
 
 /** A thread id is the dotted path of its spawns below the root. */

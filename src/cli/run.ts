@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import type { AgentEvent } from '../contracts/events.js';
 import type { AgentDefinition, ModelInterface, ToolDefinition } from '../contracts/index.js';
 import type { Host, HostOptions, Run, RunResult } from '../host/types.js';
+import { chooseModel, withModelHint } from './choose-model.js';
 import { type CommandIo, showCursor } from './command-io.js';
 import { exitCodeOf, exitCodes } from './exit-codes.js';
 import { visibleLine, visibleLines } from './plain-text.js';
@@ -65,11 +66,10 @@ export async function runCommand(command: RunCommand, io: CommandIo, parts: RunP
       agents: [loaded.definition],
     });
     try {
-      const model = command.model ?? modelOf(loaded.definition, command.script, scripted);
-      const run = host.run(loaded.definition, inputOf(prompt, loaded.definition.descriptor), {
-        ...(command.mode === undefined ? {} : { permissionMode: command.mode }),
-        ...(model === undefined ? {} : { model }),
-        ...(maxBudgetUsd === undefined ? {} : { maxBudgetUsd }),
+      const run = startRun(host, loaded.definition, prompt, {
+        command,
+        maxBudgetUsd,
+        isScripted: scripted !== undefined,
       });
       stopRun = () => run.abort('interrupted');
       return await followRun(run, command, io, {
@@ -82,6 +82,25 @@ export async function runCommand(command: RunCommand, io: CommandIo, parts: RunP
     }
   } finally {
     signals.off();
+  }
+}
+
+function startRun(
+  host: Host,
+  definition: AgentDefinition,
+  prompt: string,
+  { command, maxBudgetUsd, isScripted }: { command: RunCommand; maxBudgetUsd: number | undefined; isScripted: boolean },
+): Run {
+  const { model: asked, script, mode } = command;
+  const model = chooseModel({ definition, asked, script, isScripted });
+  try {
+    return host.run(definition, inputOf(prompt, definition.descriptor), {
+      ...(mode === undefined ? {} : { permissionMode: mode }),
+      ...(model === undefined ? {} : { model }),
+      ...(maxBudgetUsd === undefined ? {} : { maxBudgetUsd }),
+    });
+  } catch (thrown) {
+    throw withModelHint(thrown, { isScripted });
   }
 }
 
@@ -134,21 +153,6 @@ function endSentence({ reason, data }: RunResult): string {
   if (reason === 'aborted') return 'the run was aborted';
   if (reason === 'refusal') return 'the model refused';
   return `the run ended with ${reason}${limit === undefined ? '' : ` (limit ${limit}${used === undefined ? '' : `, used ${used}`})`}`;
-}
-
-/** The model of the whole run: the script where one was asked for, or where no agent names a model of its own. */
-function modelOf(
-  definition: AgentDefinition,
-  script: string | undefined,
-  scripted: ModelInterface | undefined,
-): string | undefined {
-  if (scripted === undefined) return undefined;
-  return script !== undefined || !namesModel(definition) ? 'scripted' : undefined;
-}
-
-function namesModel(definition: AgentDefinition): boolean {
-  const below = [...(definition.children ?? []), ...(definition.leader === undefined ? [] : [definition.leader])];
-  return definition.model !== undefined || below.some(namesModel);
 }
 
 function checkOptions(command: RunCommand): number | undefined {

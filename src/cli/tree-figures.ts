@@ -1,4 +1,5 @@
-import type { RunView, ThreadView, Totals } from './run-view.js';
+import type { RunView } from './run-view.js';
+import type { ThreadView, Totals } from './thread-view.js';
 
 /** Tool calls, tokens, cost and time of one thread. */
 export function figuresOf(thread: ThreadView, now: number): string {

@@ -1,6 +1,7 @@
 import { compactJson } from './plain-text.js';
-import type { RunView, ThreadView } from './run-view.js';
+import type { RunView } from './run-view.js';
 import type { StyleName } from './style.js';
+import type { ThreadView } from './thread-view.js';
 import { figuresOf } from './tree-figures.js';
 
 /** One line of a tree, as yet of any width and with what events said in it as they said it. */

@@ -172,8 +172,22 @@ test('mistakes in files and options are one sentence with their place, and exit 
   expect(broken.err).toMatch(/^troupe: .*broken\.yaml:4:colour/s);
   const nobody = await troupe(['run', 'solo.agent.md', 'go'], { cwd });
   expect([nobody.code, nobody.out]).toEqual([2, '']);
-  expect(nobody.err).toMatch(/^troupe: .*scripted/);
+  expect(nobody.err).toMatch(/^troupe: solo\.model: no model "scripted".*; --script <file> answers from a script/);
   expect(nobody.err).not.toContain('    at ');
+});
+
+test('a team of real models without keys says what is missing, and that its script can play them', async () => {
+  await writeFile(
+    join(cwd, 'real.agent.md'),
+    '---\nname: real\ndescription: x\nmodel: gemini/flash\nscript: ./answer.json\n---\nGo.\n',
+  );
+  const without = await troupe(['run', 'real.agent.md', 'go'], { cwd });
+  expect(without.code).toBe(2);
+  expect(without.err).toMatch(/^troupe: real\.model: .*GEMINI_API_KEY.*; --model scripted answers from the script/);
+  expect(await troupe(['run', 'real.agent.md', 'go', '--model', 'scripted'], { cwd })).toMatchObject({
+    code: 0,
+    out: 'one\ntwo\nthree\n',
+  });
 });
 
 test('check and graph read the same files', async () => {

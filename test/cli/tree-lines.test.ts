@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
-import { createRunView, type ThreadView } from '../../src/cli/run-view.js';
+import { createRunView } from '../../src/cli/run-view.js';
 import { ansiStyle, noStyle, styleFor } from '../../src/cli/style.js';
 import { cutToWidth, displayWidth } from '../../src/cli/text-width.js';
+import type { ThreadView } from '../../src/cli/thread-view.js';
 import { treeLines } from '../../src/cli/tree-lines.js';
 import type { AgentEvent } from '../../src/contracts/index.js';
 import { asks, calls, ends, eventList, initialize, says } from './event-list.js';
