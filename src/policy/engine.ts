@@ -35,7 +35,7 @@ export function createPolicyEngine(sources: readonly (PolicyRuleSet | PolicyEval
   return {
     evaluate(request) {
       const own = bounded(rules, request);
-      return evaluators.length === 0 ? own : strictest(own, evaluators, request);
+      return evaluators.length === 0 ? own : strictest(own, evaluators, withOwnArgs(request));
     },
     getExcluded(scope = {}) {
       const own = excludedByRules(scope);
@@ -184,6 +184,12 @@ function excludedBy(evaluator: PolicyEvaluator, scope: PolicyScope): readonly st
   } catch {
     return NONE;
   }
+}
+
+/** A copy of the arguments, so that judging them cannot change them. */
+function withOwnArgs(request: PolicyRequest): PolicyRequest {
+  if (typeof request.args !== 'object' || request.args === null) return request;
+  return { ...request, args: structuredClone(request.args) };
 }
 
 /** Each evaluator is asked, in order, until one denies. */
