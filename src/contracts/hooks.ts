@@ -68,7 +68,8 @@ export type HookPoint = keyof HookPoints;
 export type HookPayload<P extends HookPoint> = HookPayloadBase & HookPoints[P]['payload'];
 
 export interface HookResult<Modifications = Bag> {
-  action: Open<'proceed' | 'block'>;
+  /** `ask`: at `before_tool`, what policy would allow is asked about. Unknown is `block`. */
+  action: Open<'proceed' | 'block' | 'ask'>;
   reason?: string;
   modifications?: Modifications;
   systemMessage?: string;

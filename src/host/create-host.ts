@@ -3,6 +3,7 @@ import { createActor } from 'xstate';
 import { createChildPool, type Pool } from '../../machines/child-pool.logic.js';
 import type {
   AgentDefinition,
+  Clock,
   ExecutorCreator,
   ExecutorType,
   LifecycleInterceptor,
@@ -29,7 +30,10 @@ export interface HostParts {
   readonly compositions: Readonly<Record<string, CompositionMachine>>;
   readonly models: (options: Pick<HostOptions, 'models'>) => ModelRegistry;
   readonly policy: (sources: NonNullable<HostOptions['policy']>) => PolicyEvaluator;
-  readonly hooks: (sources: NonNullable<HostOptions['hooks']>) => LifecycleInterceptor | undefined;
+  readonly hooks: (
+    sources: NonNullable<HostOptions['hooks']>,
+    options: { clock: Clock },
+  ) => LifecycleInterceptor | undefined;
   readonly store: () => SessionProvider;
 }
 
@@ -55,7 +59,7 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
   const { clock = systemClock, limits = {}, tools = [], agents = [] } = options;
   checkOptions(options);
   const executors = new Map(Object.entries(parts.executors));
-  const hooks = parts.hooks(options.hooks ?? []);
+  const hooks = parts.hooks(options.hooks ?? [], { clock });
   let pool: Pool | undefined;
   const core: HostCore = {
     clock,
