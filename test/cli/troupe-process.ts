@@ -8,7 +8,7 @@ export interface TroupeProcess {
   readonly child: ChildProcess;
   readonly stdout: () => string;
   readonly stderr: () => string;
-  /** Resolves once stdout and stderr together match. */
+  /** Resolves once stdout and stderr together match; rejects when the process ends before. */
   until(pattern: RegExp): Promise<void>;
   /** Resolves with the exit code, or the name of the signal that ended it. */
   readonly ended: Promise<number | string>;
@@ -64,7 +64,8 @@ export function startTroupe(args: readonly string[], options: { cwd: string; std
     stdout: () => out,
     stderr: () => err,
     until: (pattern) =>
-      new Promise((resolve) => {
+      new Promise((resolve, reject) => {
+        child.on('close', () => reject(new Error(`ended without ${pattern}: ${out}${err}`)));
         const watcher = () => {
           if (!pattern.test(out + err)) return;
           watchers.delete(watcher);
