@@ -97,8 +97,15 @@ function compile(compiling: Compiling, definition: AgentDefinition, place: Place
     tools,
     limits: limitsOf(definition, place.isRoot),
     readOnly: entries.every((entry) => entry.readOnly) && children.every((child) => child.readOnly),
+    outputKeys: outputKeysOf(definition),
     driver,
   };
+}
+
+/** The leader of a hierarchy runs in the composition's place, and both may name a key. */
+function outputKeysOf({ outputKey, leader }: AgentDefinition): readonly string[] | undefined {
+  const keys = [outputKey, leader?.outputKey].filter((key) => key !== undefined);
+  return keys.length > 0 ? [...new Set(keys)] : undefined;
 }
 
 function checkExecutor(compiling: Compiling, definition: AgentDefinition, driver: AgentDefinition, place: Place): void {

@@ -1,31 +1,35 @@
 import type { StreamEndData } from '../contracts/index.js';
 import type { Conclusion } from '../kernel/crew.js';
-import { mergeBranches } from '../kernel/state.js';
+import { mergeBranches, type StateConflict } from '../kernel/state.js';
 import type { ChildOutcome, CrewState } from './crew.js';
 import { endRun } from './end-run.js';
+import { publishFault } from './fault.js';
 import { publish } from './session-tree.js';
+import { commitUpdates, publishDelta } from './state-updates.js';
 import type { RunEnd, RunRecord, Thread } from './thread.js';
+import { noteConversation } from './transfer-context.js';
 
-/** Keeps what a child came to: its result for the next, its state, its part of the conversation. */
-export function noteOutcome(thread: Thread, crew: CrewState, outcome: ChildOutcome, isDelegated: boolean): void {
-  if (isDelegated) return;
+/**
+ * Keeps what a child came to: its result for the next, its state, its part of the conversation. Returns it, as a
+ * failure where its state is not taken. Only what completed hands up what it wrote.
+ */
+export function noteOutcome(thread: Thread, crew: CrewState, given: ChildOutcome): ChildOutcome {
+  const { behaviour } = thread.agent;
+  let outcome = given;
+  // Branches of a parallel are merged in spawn order, once all are in.
+  if (outcome.ok && outcome.updates.length > 0 && behaviour !== 'parallel') {
+    try {
+      commitUpdates(thread, outcome.updates);
+    } catch (thrown) {
+      const data = publishFault(thread, `the state of ${outcome.name}`, thrown, 'STATE_FAILED');
+      outcome = { ...outcome, ok: false, end: { reason: 'failed', data } };
+    }
+  }
   crew.outcomes[outcome.index] = outcome;
   crew.last = outcome;
-  // Branches of a parallel are merged in spawn order, once all are in.
-  noteConversation(thread, crew, outcome);
-  if (outcome.updates.length > 0 && thread.agent.behaviour !== 'parallel') thread.state.commit(outcome.updates);
-}
-
-/** `transfer`: what a member said joins the conversation; a handover is remembered for its target. */
-function noteConversation(thread: Thread, crew: CrewState, outcome: ChildOutcome): void {
-  if (thread.agent.behaviour !== 'transfer' || outcome.thread === undefined) return;
-  const { history, preloaded } = outcome.thread;
-  crew.conversation = [...crew.conversation, ...history.messages().slice(preloaded)];
-  const { handoffTarget, handoffReason } = outcome.end.data;
-  const run = thread.run as RunRecord;
-  if (handoffTarget === undefined) return;
-  crew.transfers++;
-  run.handedOverBy = { from: outcome.name, ...(typeof handoffReason === 'string' && { reason: handoffReason }) };
+  if (!outcome.ok && outcome.end.reason !== 'aborted') crew.firstFailure ??= outcome;
+  if (behaviour === 'transfer') noteConversation(crew, outcome);
+  return outcome;
 }
 
 /** Makes a composition's result, and ends its run. */
@@ -36,6 +40,8 @@ export function concludeRun(
   report: (reason: string, endsSession: boolean) => void,
 ): void {
   const run = thread.run as RunRecord;
+  crew.prepared?.close();
+  crew.prepared = undefined;
   const results = resultsOf(thread);
   const partial: StreamEndData = Object.keys(results).length > 0 ? { results } : {};
   if (run.stop !== undefined) {
@@ -54,18 +60,18 @@ function endOf(
   const isParallel = thread.agent.behaviour === 'parallel';
   const failures = failuresOf(crew);
   const conflict = isParallel ? mergeState(thread, crew) : undefined;
-  if (conflict !== undefined) return { reason: 'failed', data: { ...partial, ...conflict, result: results } };
-  const last = crew.last?.end.data.result;
+  if (conflict !== undefined) {
+    return { reason: 'failed', data: { ...partial, ...conflict, result: results, ...failuresIn(failures) } };
+  }
+  const last = resultIn(crew.last?.end.data.result);
   switch (conclusion) {
     case 'completed':
     case 'joined': {
-      if (!isParallel) return completed({ ...partial, result: last }, failures);
+      if (!isParallel) return inOrder(crew, partial, failures);
       const wanted = thread.agent.plan?.quorum ?? 0;
       const isJoined =
         thread.agent.descriptor.composition?.join !== undefined && wanted < (thread.agent.plan?.count ?? 0);
-      const succeeded =
-        Object.keys(results).length +
-        crew.outcomes.filter((one) => one?.ok && one.end.data.result === undefined).length;
+      const succeeded = crew.outcomes.filter((one) => one?.ok).length;
       if (succeeded > 0 && (!isJoined || succeeded >= wanted)) return completed({ result: results }, failures);
       return failed(
         crew,
@@ -76,24 +82,19 @@ function endOf(
     }
     case 'until':
     case 'max_iterations':
-      return completed({ ...partial, result: last, exit: conclusion, iterations: crew.iteration }, failures);
+      return completed({ ...partial, ...last, exit: conclusion, iterations: crew.iteration }, failures);
     case 'escalated': {
-      const result = isParallel ? results : (last ?? lastResult(crew));
+      const result = isParallel ? { result: results } : 'result' in last ? last : lastResult(crew);
       // It ends the nearest loop, and only that: everything else hands it on.
       if (thread.agent.behaviour === 'loop') {
-        return completed({ ...partial, result, exit: 'escalated', iterations: crew.iteration }, failures);
+        return completed({ ...partial, ...result, exit: 'escalated', iterations: crew.iteration }, failures);
       }
       const reason = crew.outcomes.find((one) => one?.end.data.escalateReason !== undefined)?.end.data.escalateReason;
-      return completed({ ...partial, result, escalateReason: reason ?? 'a child escalated' }, failures);
+      return completed({ ...partial, ...result, escalateReason: reason ?? 'a child escalated' }, failures);
     }
     case 'failed':
     case 'aborted':
-      return failed(
-        crew,
-        isParallel ? { result: results } : { ...partial, ...(last !== undefined && { result: last }) },
-        failures,
-        undefined,
-      );
+      return failed(crew, isParallel ? { result: results } : { ...partial, ...last }, failures, undefined);
     default:
       return conclusion satisfies never;
   }
@@ -102,24 +103,17 @@ function endOf(
 type Failures = Record<string, { code: string; message: string }>;
 
 function completed(data: StreamEndData, failures: Failures): RunEnd {
-  return { reason: 'completed', data: Object.keys(failures).length > 0 ? { ...data, failures } : data };
+  return { reason: 'completed', data: { ...data, ...failuresIn(failures) } };
 }
+
+const failuresIn = (failures: Failures) => (Object.keys(failures).length > 0 ? { failures } : {});
 
 function failed(crew: CrewState, data: StreamEndData, failures: Failures, why: string | undefined): RunEnd {
-  const [first] = Object.entries(failures);
-  const fault =
-    first === undefined ? { code: 'FAILED', message: why ?? 'no child succeeded' } : firstFault(crew, failures, first);
-  return {
-    reason: 'failed',
-    data: { ...data, ...fault, ...(why !== undefined && { message: `${why}; ${fault.message}` }), failures },
-  };
-}
-
-/** The failure that came first in time stands for the whole; the others it caused (aborted siblings) do not. */
-function firstFault(crew: CrewState, failures: Failures, [name, fault]: [string, { code: string; message: string }]) {
-  const own = crew.outcomes.find((one) => one !== undefined && !one.ok && one.end.reason !== 'aborted');
-  const cause = own === undefined ? fault : (failures[own.name] ?? fault);
-  return { code: cause.code, message: `${own?.name ?? name}: ${cause.message}` };
+  // The failure that came first stands for the whole; those that it caused (aborted siblings) do not.
+  const name = crew.firstFailure?.name ?? Object.keys(failures)[0] ?? '';
+  const { code, message } = failures[name] ?? { code: 'FAILED', message: 'no child succeeded' };
+  const said = [why, name === '' ? message : `${name}: ${message}`].filter((text) => text !== undefined);
+  return { reason: 'failed', data: { ...data, code, message: said.join('; '), failures } };
 }
 
 /** `code` and `message` of every child that did not complete, by name. */
@@ -136,15 +130,38 @@ function failuresOf(crew: CrewState): Failures {
   return failures;
 }
 
+const resultIn = (result: unknown): { result?: unknown } => (result === undefined ? {} : { result });
+
 const lastResult = (crew: CrewState) =>
-  crew.outcomes.findLast((one) => one?.end.data.result !== undefined)?.end.data.result;
+  resultIn(crew.outcomes.findLast((one) => one?.ok && one.end.data.result !== undefined)?.end.data.result);
+
+/** Children in order: what the last one came to. Where failures are passed on, one success is enough. */
+function inOrder(crew: CrewState, partial: StreamEndData, failures: Failures): RunEnd {
+  if (crew.last?.ok) return completed({ ...partial, ...resultIn(crew.last.end.data.result) }, failures);
+  if (crew.outcomes.some((one) => one?.ok)) return completed({ ...partial, ...lastResult(crew) }, failures);
+  return failed(crew, partial, failures, undefined);
+}
 
 /** Applies what the branches wrote, in spawn order; a conflict is published and nothing is applied. */
 function mergeState(thread: Thread, crew: CrewState): { code: string; message: string } | undefined {
   if (!thread.tree.hasState) return undefined;
-  const branches = crew.outcomes.flatMap((one) => (one?.ok ? [{ name: one.name, updates: one.updates }] : []));
-  const { conflicts } = mergeBranches(thread.state, branches);
-  if (conflicts.length === 0) return undefined;
+  const branches = crew.outcomes.flatMap((one) =>
+    one?.ok && one.updates.length > 0 ? [{ name: one.name, updates: one.updates }] : [],
+  );
+  if (branches.length === 0) return undefined;
+  let conflicts: StateConflict[];
+  try {
+    ({ conflicts } = mergeBranches(thread.state, branches));
+  } catch (thrown) {
+    return publishFault(thread, 'the state of the branches', thrown, 'STATE_FAILED');
+  }
+  if (conflicts.length === 0) {
+    publishDelta(
+      thread,
+      branches.flatMap(({ updates }) => updates),
+    );
+    return undefined;
+  }
   const said = conflicts.map(({ key, branches: names }) => `"${key}" by ${names.join(' and ')}`).join(', ');
   const message = `state was written differently: ${said}; declare a reducer`;
   publish(thread, { type: 'error', code: 'STATE_CONFLICT', message, fatal: false, details: { conflicts } });
@@ -155,7 +172,7 @@ function mergeState(thread: Thread, crew: CrewState): { code: string; message: s
 export function resultsOf(thread: Thread): Record<string, unknown> {
   const results: Record<string, unknown> = {};
   for (const outcome of thread.crew?.outcomes ?? []) {
-    if (outcome?.ok) results[outcome.name] = outcome.end.data.result;
+    if (outcome?.ok && outcome.end.data.result !== undefined) results[outcome.name] = outcome.end.data.result;
   }
   return results;
 }

@@ -1,17 +1,22 @@
 import type { Pool, PoolEffect } from '../../machines/child-pool.logic.js';
-import type { AgentEventDraft, Executor, ModelMessage, StreamEndData } from '../contracts/index.js';
+import type { AgentEventDraft, ModelMessage, StreamEndData } from '../contracts/index.js';
 import type { CrewOrder, CrewPlan } from '../kernel/crew.js';
 import { describeError } from '../kernel/errors.js';
 import type { StateUpdate } from '../kernel/state.js';
 import { childThreadId } from '../kernel/thread-id.js';
-import { concludeRun, noteOutcome, resultsOf } from './conclude.js';
+import { childInput, isThenable, recordDecision } from './child-input.js';
+import { concludeRun, noteOutcome } from './conclude.js';
 import { abortStop, stopRun } from './end-run.js';
 import { closeExecutor } from './executors.js';
-import { beginRun, inputFaults, publishInitialize, type RunInput, toRunInput } from './run-start.js';
+import { publishFault } from './fault.js';
+import { noteBlocked } from './outside-wait.js';
+import { cancelQuestion } from './questions.js';
+import { beginRun, inputFaults, publishInitialize, type RunInput } from './run-start.js';
 import { createThread, enter, leave, publish } from './session-tree.js';
 import { restartAfter } from './supervision.js';
-import type { CompiledAgent, RunEnd, RunRecord, Thread } from './thread.js';
-import { nextContext, publishTransfer } from './transfer-context.js';
+import type { CompiledAgent, RunEnd, Thread } from './thread.js';
+import { cancelCalls } from './tool-call.js';
+import { activate, giveContext, handoffOf, memberStart } from './transfer-context.js';
 
 /** What became of one child. */
 export interface ChildOutcome {
@@ -29,10 +34,11 @@ interface Job {
   readonly index: number;
   /** A tool call that it answers. */
   readonly requestId: string | undefined;
+  /** That call's arguments. */
+  readonly args: { readonly value: unknown } | undefined;
   /** Kept for restarts. */
   input: RunInput | undefined;
   thread: Thread | undefined;
-  restarts: number[];
   restartOf: string | undefined;
   isCancelled: boolean;
   cancelDelay: (() => void) | undefined;
@@ -45,16 +51,28 @@ export interface CrewState {
   /** Latest outcome of each child of the run under way, by index. */
   outcomes: (ChildOutcome | undefined)[];
   last: ChildOutcome | undefined;
+  /** Of the run under way: the first that was no consequence of another. */
+  firstFailure: ChildOutcome | undefined;
   iteration: number;
   transfers: number;
   /** `transfer`: the member last active, and the whole conversation so far. */
   activeMember: number;
-  conversation: readonly ModelMessage[];
-  /** `transfer`: an executor made when the conversation was handed over. */
-  readonly prepared: Map<number, Executor>;
+  readonly conversation: ModelMessage[];
+  /** `transfer`: what the active member has of the conversation; undefined: all of it. */
+  view: ModelMessage[] | undefined;
+  /** `transfer`: of the conversation, for the member that takes over. */
+  summary: string | undefined;
+  /** `transfer`: the handover under way has been told. */
+  isAnnounced: boolean;
+  /** `transfer`: what will drive the member that takes over. */
+  prepared: { readonly index: number; give(child: Thread): void; close(): void } | undefined;
   readonly delegations: Map<string, (outcome: ChildOutcome) => void>;
+  /** When each child, by index, was restarted (epoch ms). */
+  restarts: Map<number, number[]> | undefined;
   /** Children that wait for outside input: they take no place. */
-  blocked: number;
+  blocked: Set<Thread> | undefined;
+  /** Children that live, or are about to. */
+  places: () => number;
   pump: () => void;
   live: () => Thread[];
 }
@@ -62,13 +80,19 @@ export interface CrewState {
 const newCrewState = (): CrewState => ({
   outcomes: [],
   last: undefined,
+  firstFailure: undefined,
   iteration: 0,
   transfers: 0,
   activeMember: -1,
   conversation: [],
-  prepared: new Map(),
+  view: undefined,
+  summary: undefined,
+  isAnnounced: false,
+  prepared: undefined,
   delegations: new Map(),
-  blocked: 0,
+  restarts: undefined,
+  blocked: undefined,
+  places: () => 0,
   pump: () => {},
   live: () => [],
 });
@@ -86,31 +110,39 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
   if (agent.behaviour !== 'turn') {
     crew.outcomes = [];
     crew.last = undefined;
+    crew.firstFailure = undefined;
     crew.transfers = 0;
-    crew.blocked = 0;
+    crew.restarts = undefined;
+    crew.blocked = undefined;
   }
   const jobs = new Map<string, Job>();
+  /** Their input is being made. */
+  const preparing = new Set<Job>();
   const queue: Job[] = [];
   let nextInOrder = 0;
   let inOrderUntil = 0;
-  let starting = 0;
   let isStopping = false;
   let saysStopped = false;
   let isPumping = false;
+  /** 0: nothing was started since the event loop had its turn. */
+  let sliceEnd = 0;
+  let isHeld = false;
   const isHierarchy = agent.behaviour === 'turn';
 
   crew.live = () => [...jobs.values()].flatMap((job) => (job.thread === undefined ? [] : [job.thread]));
+  crew.places = () => jobs.size + preparing.size + (isHeld ? 1 : 0);
   crew.pump = pump;
 
-  const hasRoom = () => jobs.size + starting - crew.blocked < plan.concurrency;
+  const hasMore = () => queue.length > 0 || nextInOrder < inOrderUntil;
+  const hasRoom = () => jobs.size + preparing.size - (crew.blocked?.size ?? 0) < plan.concurrency;
 
-  function newJob(index: number, requestId?: string): Job {
+  function newJob(index: number, call?: { requestId: string; input: unknown }): Job {
     return {
       index,
-      requestId,
+      requestId: call?.requestId,
+      args: call === undefined ? undefined : { value: call.input },
       input: undefined,
       thread: undefined,
-      restarts: [],
       restartOf: undefined,
       isCancelled: false,
       cancelDelay: undefined,
@@ -120,98 +152,71 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
 
   /** Starts what waits, within the concurrency, a slice at a time. */
   function pump(): void {
-    if (isPumping) return;
+    if (isPumping || isHeld) return;
     isPumping = true;
-    const sliceEnd = performance.now() + SLICE_MS;
-    while (!isStopping && hasRoom()) {
-      const job = queue.shift() ?? (nextInOrder < inOrderUntil ? newJob(nextInOrder++) : undefined);
-      if (job === undefined) break;
-      begin(job);
-      if (performance.now() > sliceEnd && (queue.length > 0 || nextInOrder < inOrderUntil)) {
+    while (!isStopping && hasMore() && hasRoom()) {
+      if (isSliceOver()) {
+        isHeld = true;
         enter(tree);
-        setImmediate(() => {
-          isPumping = false;
-          pump();
-          leave(tree);
-        });
-        return;
+        break;
       }
+      begin(queue.shift() ?? newJob(nextInOrder++));
     }
     isPumping = false;
   }
 
+  /** Children that end at once make room at once: without slices their parent would never let go of the event loop. */
+  function isSliceOver(): boolean {
+    const now = performance.now();
+    if (sliceEnd > 0) return now > sliceEnd;
+    sliceEnd = now + SLICE_MS;
+    setImmediate(() => {
+      sliceEnd = 0;
+      if (!isHeld) return;
+      isHeld = false;
+      pump();
+      leave(tree);
+    });
+    return false;
+  }
+
   function begin(job: Job): void {
-    starting++;
-    let input: RunInput | Promise<RunInput>;
-    try {
-      input = job.input ?? inputFor(job);
-    } catch (thrown) {
-      return refuse(job, describeError(thrown, 'MAP_INPUT_FAILED'));
-    }
-    if (!(input instanceof Promise)) return checkInput(job, input);
-    enter(tree);
-    input
-      .then(
-        (ready) => checkInput(job, ready),
-        (thrown) => refuse(job, describeError(thrown, 'MAP_INPUT_FAILED')),
-      )
-      .finally(() => leave(tree));
-  }
-
-  function inputFor(job: Job): RunInput | Promise<RunInput> {
+    preparing.add(job);
     const child = agent.children[job.index] as CompiledAgent;
-    const run = thread.run as RunRecord;
-    const mapInput = agent.definition.behaviour?.mapInput;
-    const standard = () => toRunInput(child, defaultInput(run));
-    if (mapInput === undefined || isHierarchy) return standard();
-    const given = mapInput(
-      child.definition.name as never,
-      {
-        input: textInput(run),
-        results: resultsOf(thread),
-        state: thread.state.values(),
-      } as never,
-    );
-    const take = (value: unknown) => {
-      record('mapInput', { child: child.definition.name, input: value });
-      return value === undefined ? standard() : toRunInput(child, value);
-    };
-    return given instanceof Promise ? given.then(take) : take(given);
-  }
-
-  /** The text given to the parent; in an order of children, the output of the one before. */
-  function defaultInput(run: RunRecord): unknown {
-    const passesOn = pattern === 'sequential' || pattern === 'loop';
-    if (!passesOn || crew.last === undefined) return run.input;
-    if (!crew.last.ok) return `${crew.last.name} failed: ${String(crew.last.end.data.message ?? crew.last.end.reason)}`;
-    const { result } = crew.last.end.data;
-    return result ?? '';
+    const fail = (thrown: unknown) => refuse(job, thrown, 'MAP_INPUT_FAILED');
+    try {
+      const input = childInput(thread, crew, child, job.args);
+      if (!isThenable(input)) return checkInput(job, input);
+      enter(tree);
+      void input.then((ready) => checkInput(job, ready), fail).finally(() => leave(tree));
+    } catch (thrown) {
+      fail(thrown);
+    }
   }
 
   function checkInput(job: Job, input: RunInput): void {
     job.input = input;
     const faults = inputFaults(agent.children[job.index] as CompiledAgent, input);
     const go = (list: string[]) =>
-      list.length > 0
-        ? refuse(job, { code: 'INVALID_INPUT', message: `the input does not fit: ${list.join('; ')}` })
-        : launch(job);
+      list.length > 0 ? refuse(job, `the input does not fit: ${list.join('; ')}`, 'INVALID_INPUT') : launch(job);
     if (!(faults instanceof Promise)) return go(faults);
     enter(tree);
     void faults.then(go).finally(() => leave(tree));
   }
 
   function launch(job: Job): void {
-    starting--;
-    if (isStopping || job.isCancelled || thread.run?.stop !== undefined) {
-      return settle(
-        job,
-        outcomeOf(job, { reason: 'aborted', data: { reason: 'the parent is being stopped', by: 'host' } }),
-      );
+    if (!preparing.has(job)) return;
+    if (isStopping || job.isCancelled || thread.run?.stop !== undefined) return abandon(job);
+    let start: ReturnType<typeof memberStart> | undefined;
+    try {
+      if (pattern === 'transfer') start = memberStart(thread, crew, job.input as RunInput);
+    } catch (thrown) {
+      return refuse(job, thrown, 'CONTEXT_FAILED');
     }
+    preparing.delete(job);
     const compiled = agent.children[job.index] as CompiledAgent;
     const { name } = compiled.definition;
     const threadId = childThreadId(thread.threadId, name, ++thread.spawned);
-    if (pattern === 'transfer') publishTransfer(thread, name);
     const child = createThread(tree, thread, compiled, threadId, job.index);
     child.endsSession = true;
     if (tree.hasState) child.state = thread.state.fork();
@@ -235,27 +240,35 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
       plan: compiled.plan,
     });
     publishInitialize(child);
-    let role: 'user' | 'developer' = 'user';
-    let input = job.input as RunInput;
-    if (pattern === 'transfer') {
-      const context = nextContext(thread, child, input);
-      child.history.preload(context.messages);
-      child.preloaded = context.messages.length;
-      role = context.role;
-      input = context.input;
-      child.executor = crew.prepared.get(job.index);
-      crew.prepared.delete(job.index);
+    if (!isHierarchy && thread.steers.length > 0) child.steers.push(...thread.steers.splice(0));
+    if (start === undefined) {
+      // A composition that a conversation was handed over to speaks through its children.
+      if (!isHierarchy && thread.preloaded > 0)
+        giveContext(child, thread.history.messages().slice(0, thread.preloaded));
+      beginRun(child, job.input as RunInput);
+    } else {
+      activate(thread, crew, child, start);
+      if (crew.prepared?.index === job.index) {
+        crew.prepared.give(child);
+        crew.prepared = undefined;
+      }
+      beginRun(child, start.input, { role: start.role });
     }
-    beginRun(child, input, { role });
+    if (thread.parent?.crew?.blocked?.has(thread)) noteBlocked(thread);
   }
 
   /** A child that never came to be. */
-  function refuse(job: Job, fault: { code: string; message: string }): void {
-    starting--;
+  function refuse(job: Job, thrown: unknown, code: string): void {
+    if (!preparing.delete(job)) return;
     const { name } = (agent.children[job.index] as CompiledAgent).definition;
-    const message = `${name}: ${fault.message}`;
-    publish(thread, { type: 'error', code: fault.code, message, fatal: false });
-    settle(job, outcomeOf(job, { reason: 'failed', data: { code: fault.code, message } }));
+    settle(job, outcomeOf(job, { reason: 'failed', data: publishFault(thread, name, thrown, code) }));
+  }
+
+  /** The same for one that nobody waits for any more. */
+  function abandon(job: Job): void {
+    preparing.delete(job);
+    const reason = 'stopped before it began';
+    settle(job, outcomeOf(job, { reason: 'aborted', data: { reason, by: 'host' } }));
   }
 
   function outcomeOf(job: Job, end: RunEnd): ChildOutcome {
@@ -280,35 +293,42 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
     const outcome = outcomeOf(job, child.end as RunEnd);
     publishCompleted(child, outcome);
     forget(child);
-    const restart = job.isRecalled
-      ? { delayMs: 0 }
-      : isStopping || job.isCancelled
-        ? undefined
-        : restartAfter(thread, child, job.restarts, outcome, crew.live);
-    if (restart !== undefined) return startAgain(job, child, restart);
-    settle(job, outcome);
+    // Words that it has not taken any more are for whoever goes on.
+    if (!isHierarchy && child.steers.length > 0) thread.steers.push(...child.steers.splice(0));
+    if (crew.blocked !== undefined) {
+      crew.blocked.delete(child);
+      noteBlocked(thread);
+    }
+    const restart = isStopping || job.isCancelled ? undefined : restartOf(job, child, outcome);
+    if (restart === undefined) settle(job, outcome);
+    else startAgain(job, child, restart);
   }
 
-  function startAgain(job: Job, child: Thread, restart: { delayMs: number; recall?: readonly Thread[] }): void {
-    job.restarts.push(tree.host.clock.now());
+  function restartOf(job: Job, child: Thread, outcome: ChildOutcome): { delayMs: number } | undefined {
+    // What has finished, or has done something, is not run again for a sibling's sake.
+    if (job.isRecalled) return outcome.ok || child.hadSideEffects ? undefined : { delayMs: 0 };
+    const before = crew.restarts?.get(job.index) ?? [];
+    const restart = restartAfter(thread, child, before, outcome, crew.live);
+    if (restart === undefined) return undefined;
+    crew.restarts ??= new Map();
+    crew.restarts.set(job.index, [...before, tree.host.clock.now()]);
+    for (const other of restart.recall) {
+      const theirs = jobs.get(other.address);
+      if (theirs !== undefined) theirs.isRecalled = true;
+      stopRun(other, abortStop('restarted with a sibling', 'host'));
+    }
+    return restart;
+  }
+
+  function startAgain(job: Job, child: Thread, restart: { delayMs: number }): void {
     job.restartOf = child.threadId;
     job.thread = undefined;
     job.isRecalled = false;
-    for (const other of restart.recall ?? []) {
-      const theirs = jobs.get(other.address);
-      if (theirs === undefined) continue;
-      theirs.isRecalled = true;
-      stopRun(other, abortStop('restarted with a sibling', 'host'));
-    }
     const again = () => {
       job.cancelDelay = undefined;
       jobs.delete(key);
-      if (isStopping || job.isCancelled) {
-        settle(job, outcomeOf(job, { reason: 'aborted', data: { reason: 'stopped before its restart', by: 'host' } }));
-      } else {
-        starting++;
-        launch(job);
-      }
+      preparing.add(job);
+      launch(job);
       leave(tree);
     };
     // Holds its place while it waits.
@@ -325,8 +345,8 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
     }
   }
 
-  function settle(job: Job, outcome: ChildOutcome): void {
-    noteOutcome(thread, crew, outcome, job.requestId !== undefined);
+  function settle(job: Job, given: ChildOutcome): void {
+    const outcome = job.requestId === undefined ? noteOutcome(thread, crew, given) : given;
     if (job.requestId !== undefined) {
       const answer = crew.delegations.get(job.requestId);
       crew.delegations.delete(job.requestId);
@@ -334,24 +354,19 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
     }
     pump();
     if (!isStopping) {
-      const { handoffTarget } = outcome.end.data;
-      const handoff =
-        outcome.ok && handoffTarget !== undefined
-          ? agent.children.findIndex((child) => child.definition.name === handoffTarget)
-          : -1;
       pool.report({
         type: 'child.settled',
         index: job.index,
         ok: outcome.ok,
         escalated: outcome.end.data.escalateReason !== undefined,
-        handoff,
+        handoff: pattern === 'transfer' ? handoffOf(thread, crew, outcome) : -1,
       } as never);
     }
     sayStopped();
   }
 
   function sayStopped(): void {
-    if (!isStopping || saysStopped || jobs.size + starting > 0) return;
+    if (!isStopping || saysStopped || jobs.size + preparing.size > 0) return;
     saysStopped = true;
     pool.report({ type: 'crew.stopped' });
   }
@@ -360,6 +375,7 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
     isStopping = true;
     queue.length = 0;
     inOrderUntil = nextInOrder;
+    for (const job of [...preparing]) abandon(job);
     const stop = thread.run?.stop;
     const reason = stop?.data.reason ?? stop?.reason ?? 'a sibling ended the work';
     const by = stop?.data.by ?? 'host';
@@ -383,11 +399,6 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
     slice();
   }
 
-  /** What user code decided is kept, so that a later reading of the log need not ask again. */
-  function record(decision: string, data: Record<string, unknown>): void {
-    tree.merge.record(thread, { type: 'custom', kind: 'decision', data: { decision, ...data }, source: 'host' });
-  }
-
   function announce(iteration: number): void {
     crew.iteration = iteration;
     publish(thread, { type: 'loop_iteration', iteration, maxIterations: plan.maxIterations });
@@ -395,22 +406,20 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
 
   async function decide(iteration: number): Promise<void> {
     enter(tree);
-    let stop = false;
+    let stop = true;
     try {
       const until = agent.definition.behaviour?.until;
       const context = { state: thread.state.values(), last: crew.last?.end.data.result, iteration };
-      stop = (await until?.(context as never)) === true;
-      record('until', { iteration, stop });
-      pool.report({ type: 'crew.decided', stop } as never);
+      stop = Boolean(await until?.(context as never));
+      if (thread.run !== undefined) recordDecision(thread, 'until', { iteration, stop });
     } catch (thrown) {
-      const { code, message } = describeError(thrown, 'UNTIL_FAILED');
-      publish(thread, { type: 'error', code, message: `until: ${message}`, fatal: false });
-      const run = thread.run as RunRecord;
-      run.stop ??= { reason: 'failed', data: { code, message: `until: ${message}` } };
-      pool.report({ type: 'crew.decided', stop: true } as never);
-    } finally {
-      leave(tree);
+      // The run may have been stopped, and have ended, while it was asked.
+      if (thread.run !== undefined) {
+        thread.run.stop ??= { reason: 'failed', data: publishFault(thread, 'until', thrown, 'UNTIL_FAILED') };
+      }
     }
+    pool.report({ type: 'crew.decided', stop } as never);
+    leave(tree);
   }
 
   return {
@@ -425,9 +434,7 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
           pump();
           break;
         case 'crew.delegate': {
-          const job = newJob(order.index, order.requestId);
-          job.input = toRunInput(agent.children[order.index] as CompiledAgent, order.input);
-          queue.push(job);
+          queue.push(newJob(order.index, order));
           pump();
           break;
         }
@@ -456,18 +463,17 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
   };
 
   function cancel(requestId: string): void {
-    const waiting = queue.findIndex((job) => job.requestId === requestId);
-    if (waiting >= 0) {
-      const [job] = queue.splice(waiting, 1) as [Job];
-      return settle(job, outcomeOf(job, { reason: 'aborted', data: { by: 'host' } }));
-    }
+    const isMeant = (job: Job) => job.requestId === requestId;
+    const waiting = queue.findIndex(isMeant);
+    if (waiting >= 0) return abandon(queue.splice(waiting, 1)[0] as Job);
+    for (const job of preparing) if (isMeant(job)) return abandon(job);
     for (const job of jobs.values()) {
-      if (job.requestId !== requestId) continue;
+      if (!isMeant(job)) continue;
       job.isCancelled = true;
       job.cancelDelay?.();
-      if (job.thread !== undefined) {
-        stopRun(job.thread, thread.run?.stop ?? abortStop('the call was cancelled', 'host'));
-      }
+      const stop = thread.run?.stop;
+      const reason = stop === undefined ? 'the call was cancelled' : (stop.data.reason ?? stop.reason);
+      if (job.thread !== undefined) stopRun(job.thread, abortStop(reason, stop?.data.by ?? 'host'));
     }
   }
 }
@@ -482,16 +488,11 @@ function startMember(thread: Thread, crew: CrewState): number {
   );
 }
 
-/** Text where the input is the default one, as `mapInput` and children see it. */
-function textInput(run: RunRecord): unknown {
-  const { input } = run;
-  const { prompt } = (input ?? {}) as { prompt?: unknown };
-  return typeof prompt === 'string' && Object.keys(input as object).length === 1 ? prompt : input;
-}
-
 /** An actor that broke without ending its run: the host ends it in its place. */
 function endBroken(child: Thread, error: unknown): void {
   const { code, message } = describeError(error ?? 'the session broke', 'INTERNAL');
+  for (const question of [...(child.questions ?? [])]) cancelQuestion(question, message);
+  cancelCalls(child, message);
   child.tree.merge.completeMessage(child, true);
   publish(child, { type: 'error', code, message, fatal: true });
   const data: StreamEndData = { code, message };

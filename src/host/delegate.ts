@@ -1,5 +1,6 @@
 import type { ToolResultData } from '../contracts/index.js';
-import { errorResult, toToolResult } from '../kernel/tool-result.js';
+import { toParts } from '../kernel/content.js';
+import { errorResult } from '../kernel/tool-result.js';
 import type { ChildOutcome, CrewState } from './crew.js';
 import type { ToolOutcome } from './thread.js';
 import type { Call } from './tool-call.js';
@@ -28,12 +29,15 @@ const delegationOf = (call: Call) =>
   call.thread.actor.getSnapshot().children.delegation as { send(event: object): void };
 
 function toOutcome({ name, ok, end }: ChildOutcome): ToolOutcome {
+  const { result: value, message, reason, escalateReason } = end.data;
+  const text = value === undefined ? '' : typeof value === 'string' ? value : JSON.stringify(value);
   if (!ok) {
-    const detail = end.data.message ?? end.data.reason ?? '';
-    const text = `${name} ended with ${end.reason}${detail === '' ? '' : `: ${detail}`}`;
-    return { result: errorResult(end.reason === 'aborted' ? 'cancelled' : 'execution_failed', text) };
+    const detail = message ?? reason;
+    const said = [`${name} ended with ${end.reason}${detail === undefined ? '' : `: ${detail}`}`];
+    if (text !== '') said.push(`its result so far: ${text}`);
+    return { result: errorResult(end.reason === 'aborted' ? 'cancelled' : 'execution_failed', said.join('\n')) };
   }
-  const result: ToolResultData = toToolResult(end.data.result);
-  const { escalateReason } = end.data;
+  const result: ToolResultData = { llmContent: toParts(text) };
+  if (value !== undefined && typeof value !== 'string') result.data = value;
   return escalateReason === undefined ? { result } : { result, ending: { escalate: { reason: escalateReason } } };
 }

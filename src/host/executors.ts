@@ -97,15 +97,19 @@ const toolsOf = (host: HostCore): ToolProvider => ({
   },
 });
 
-/** Lets go of what an executor holds. A failure to do so is told and harms nobody else. */
+/** Lets go of what a thread's executor holds. */
 export function closeExecutor(thread: Thread): void {
   const { executor } = thread;
   thread.executor = undefined;
-  if (executor?.close === undefined) return;
+  if (executor?.close !== undefined) disposeExecutor(thread.tree, executor);
+}
+
+/** Closes an executor. A failure to do so is told and harms nobody else. */
+export function disposeExecutor(tree: Tree, executor: Executor): void {
   const fail = (thrown: unknown) =>
-    notice(thread.tree.root, 'EXECUTOR_CLOSE_FAILED', 'warning', describeError(thrown).message);
+    notice(tree.root, 'EXECUTOR_CLOSE_FAILED', 'warning', describeError(thrown).message);
   try {
-    const closing = executor.close();
+    const closing = executor.close?.();
     if (closing !== undefined) void closing.catch(fail);
   } catch (thrown) {
     fail(thrown);

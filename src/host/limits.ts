@@ -1,5 +1,40 @@
 import { stopRun, stopWorkTimer } from './end-run.js';
-import type { RunRecord, Thread } from './thread.js';
+import type { RunEnd, RunRecord, Thread } from './thread.js';
+
+/** The end that a limit makes of a run, with the best that it has. */
+export const limitEnd = (run: RunRecord, reason: string, limit: string, used: number): RunEnd => ({
+  reason,
+  data: { limit, used, ...(run.lastText === '' ? {} : { result: run.lastText }) },
+});
+
+/**
+ * Counts one model call, here and in every run above: a composition's limit is for all below it. Where a limit has been
+ * reached nothing is counted; then whose it is, and how that run ends.
+ */
+export function countModelCall(from: Thread): { thread: Thread; end: RunEnd } | undefined {
+  for (let thread: Thread | undefined = from; thread !== undefined; thread = thread.parent) {
+    const { run, spentUsd } = thread;
+    const { maxLlmCalls, maxBudgetUsd } = thread.agent.limits;
+    if (run === undefined) continue;
+    if (run.llmCalls >= maxLlmCalls) {
+      return { thread, end: limitEnd(run, 'max_turns', 'maxLlmCalls', run.llmCalls) };
+    }
+    // Its own budget an agent looks at before each turn.
+    if (spentUsd >= maxBudgetUsd && thread !== from) {
+      return { thread, end: limitEnd(run, 'max_budget', 'maxBudgetUsd', spentUsd) };
+    }
+  }
+  for (let thread: Thread | undefined = from; thread !== undefined; thread = thread.parent) {
+    if (thread.run !== undefined) thread.run.llmCalls++;
+  }
+  return undefined;
+}
+
+/** What a model call cost, here and above. */
+export function addCost(thread: Thread, usd: number | undefined): void {
+  if (usd === undefined || !Number.isFinite(usd)) return;
+  for (let at: Thread | undefined = thread; at !== undefined; at = at.parent) at.spentUsd += usd;
+}
 
 /** A model call or a host-run tool of this thread is in flight: time counts, here and in every timed thread above. */
 export function beginWork(thread: Thread): void {

@@ -19,17 +19,17 @@ export function restartAfter(
     sideEffects: child.hadSideEffects,
   });
   if (decision.kind === 'escalate') return undefined;
+  const { strategy = 'one_for_one' } = supervise;
+  // Asking for the siblings costs as much as there are.
+  if (strategy === 'one_for_one') return { delayMs: decision.delayMs, recall: [] };
   const siblings = live().map((thread) => ({
     thread,
     threadId: thread.threadId as string,
     index: thread.index,
-    live: !thread.hasEnded,
+    live: !thread.hasEnded && thread.run !== undefined,
     sideEffects: thread.hadSideEffects,
   }));
-  const recalled = siblingsToRestart(
-    supervise.strategy,
-    { threadId: child.threadId as string, index: child.index },
-    siblings,
-  );
+  const failed = { threadId: child.threadId as string, index: child.index };
+  const recalled = siblingsToRestart(strategy, failed, siblings);
   return { delayMs: decision.delayMs, recall: recalled.map((sibling) => sibling.thread) };
 }

@@ -1,0 +1,89 @@
+import { toParts } from '../kernel/content.js';
+import { TroupeError } from '../kernel/errors.js';
+import { jsonFault } from '../kernel/json-value.js';
+import { isDefaultInputSchema } from '../kernel/schema.js';
+import { resultsOf } from './conclude.js';
+import type { CrewState } from './crew.js';
+import { type RunInput, toRunInput } from './run-start.js';
+import type { CompiledAgent, RunRecord, Thread } from './thread.js';
+
+/**
+ * What a child is given: what `mapInput` makes of it, else what its parent was given; in an order of children what the
+ * one before came to; for a leader's call its arguments. Throws, or rejects, with `MAP_INPUT_FAILED` or what `mapInput` throws.
+ */
+export function childInput(
+  thread: Thread,
+  crew: CrewState,
+  child: CompiledAgent,
+  args: { readonly value: unknown } | undefined,
+): RunInput | Promise<RunInput> {
+  const mapInput = thread.agent.definition.behaviour?.mapInput;
+  const standard = () => (args === undefined ? passedOn(thread, crew, child) : toRunInput(child, args.value));
+  if (mapInput === undefined) return standard();
+  const { name } = child.definition;
+  const context = {
+    input: args === undefined ? ownInput(thread) : textOrData(child, args.value),
+    // Read by few, and as long as there are children.
+    get results() {
+      return resultsOf(thread);
+    },
+    state: thread.state.values(),
+  };
+  const given = mapInput(name as never, context as never) as unknown;
+  const take = (value: unknown): RunInput => {
+    const fault = value === undefined ? undefined : jsonFault(value);
+    if (fault !== undefined) {
+      throw new TroupeError({ code: 'MAP_INPUT_FAILED', message: `what mapInput returned${fault}; an input is JSON` });
+    }
+    recordDecision(thread, 'mapInput', value === undefined ? { child: name } : { child: name, input: value });
+    return value === undefined ? standard() : toRunInput(child, value);
+  };
+  return isThenable(given) ? Promise.resolve(given).then(take) : take(given);
+}
+
+export const isThenable = (value: unknown): value is PromiseLike<unknown> =>
+  typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
+
+/** What user code decided is kept, so that a later reading of the log need not ask again. */
+export function recordDecision(thread: Thread, decision: string, data: Record<string, unknown>): void {
+  thread.tree.merge.record(thread, { type: 'custom', kind: 'decision', data: { decision, ...data }, source: 'host' });
+}
+
+function passedOn(thread: Thread, { last }: CrewState, child: CompiledAgent): RunInput {
+  const { pattern } = thread.agent.descriptor.composition ?? {};
+  const isInOrder = pattern === 'sequential' || pattern === 'loop';
+  if (!isInOrder || last === undefined) return sameInput(thread, child);
+  const { result, message, reason } = last.end.data;
+  if (!last.ok) return toRunInput(child, `${last.name} failed: ${message ?? reason ?? last.end.reason}`);
+  return typeof result === 'string' ? toRunInput(child, result) : dataInput(result ?? '');
+}
+
+/** Data is shown as JSON, whatever it looks like: a list of objects with a `type` is no content, a `prompt` not all of it. */
+const dataInput = (value: unknown): RunInput =>
+  value === '' ? { content: toParts(''), value: { prompt: '' } } : { content: toParts(JSON.stringify(value)), value };
+
+/** What the parent itself was given, media included, to a child that takes text. */
+function sameInput(thread: Thread, child: CompiledAgent): RunInput {
+  const { input, inbox } = thread.run as RunRecord;
+  const [first] = inbox;
+  if (first?.kind === 'message' && isDefaultInputSchema(child.descriptor.inputSchema)) {
+    return { content: toParts(first.content), value: input };
+  }
+  return isText(input) ? toRunInput(child, input) : dataInput(input);
+}
+
+/** The composition's input, as `mapInput` sees it: text where its schema is the default one. */
+function ownInput(thread: Thread): unknown {
+  return textOrData(thread.agent, (thread.run as RunRecord).input);
+}
+
+function textOrData(agent: CompiledAgent, input: unknown): unknown {
+  if (!isDefaultInputSchema(agent.descriptor.inputSchema)) return input;
+  return isText(input) ? input.prompt : typeof input === 'string' ? input : JSON.stringify(input);
+}
+
+const isText = (input: unknown): input is { prompt: string } =>
+  typeof input === 'object' &&
+  input !== null &&
+  typeof (input as { prompt?: unknown }).prompt === 'string' &&
+  Object.keys(input).length === 1;

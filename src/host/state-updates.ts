@@ -1,0 +1,35 @@
+import { describeError } from '../kernel/errors.js';
+import type { StateUpdate } from '../kernel/state.js';
+import { publish } from './session-tree.js';
+import type { RunEnd, Thread } from './thread.js';
+
+/** Applies writes to what a thread has of the state, and tells of them. Throws as `StateScope.commit` does, and then nothing changed. */
+export function commitUpdates(thread: Thread, updates: readonly StateUpdate[]): void {
+  thread.state.commit(updates);
+  publishDelta(thread, updates);
+}
+
+/** Says what keys that were written hold by now. */
+export function publishDelta(thread: Thread, updates: readonly StateUpdate[]): void {
+  const stateDelta: Record<string, unknown> = {};
+  for (const { key } of updates) stateDelta[key] = thread.state.get(key);
+  publish(thread, { type: 'session_update', stateDelta, source: 'host' });
+}
+
+/** Writes the result of a run that completed under its agent's `outputKey`. A value that the key does not take makes it a failure. */
+export function keepOutput(thread: Thread, end: RunEnd): RunEnd {
+  const { outputKeys } = thread.agent;
+  const { result } = end.data;
+  if (outputKeys === undefined || end.reason !== 'completed' || result === undefined) return end;
+  try {
+    commitUpdates(
+      thread,
+      outputKeys.map((key) => ({ key, value: result })),
+    );
+    return end;
+  } catch (thrown) {
+    const { code, message } = describeError(thrown, 'STATE_FAILED');
+    publish(thread, { type: 'error', code, message, fatal: false });
+    return { reason: 'failed', data: { ...end.data, code, message } };
+  }
+}

@@ -1,0 +1,82 @@
+import type { ModelMessage, ModelRequest, ModelResponse } from '../contracts/index.js';
+import { textOf, toParts } from '../kernel/content.js';
+import { describeError, TroupeError } from '../kernel/errors.js';
+import { fireHook } from './fire-hook.js';
+import { addCost, beginWork, countModelCall, endWork } from './limits.js';
+import { notice, publish } from './session-tree.js';
+import type { Thread } from './thread.js';
+
+const INSTRUCTION =
+  'You summarise a conversation for the colleague who takes it over. Keep what was asked, what is known and decided, and what is still open; add nothing.';
+
+/**
+ * A summary of a conversation by a thread's own model: one call, counted and paid like its others. Undefined, with a
+ * notice, when there is none to be had. Never rejects.
+ */
+export async function summarise(
+  thread: Thread,
+  messages: readonly ModelMessage[],
+  signal: () => AbortSignal,
+): Promise<string | undefined> {
+  try {
+    return await askForSummary(thread, messages, signal);
+  } catch (thrown) {
+    const text = `the conversation goes over whole, there is no summary: ${describeError(thrown).message}`;
+    notice(thread, 'SUMMARY_FAILED', 'warning', text);
+    return undefined;
+  }
+}
+
+async function askForSummary(
+  thread: Thread,
+  messages: readonly ModelMessage[],
+  signal: () => AbortSignal,
+): Promise<string> {
+  const { tree, agent } = thread;
+  const { executor } = agent.driver.descriptor;
+  if (executor !== 'local') throw failure(`an agent of the executor "${executor}" has no model of its own here`);
+  const { name, provider, model } = await tree.host.models.resolve(tree.settings.model ?? agent.driver.model);
+  let request: ModelRequest = {
+    systemInstruction: INSTRUCTION,
+    messages: [...messages, { role: 'user', content: toParts('Summarise the conversation up to here.') }],
+    signal: signal(),
+    _meta: {
+      agent: thread.agentId,
+      sessionId: tree.sessionId,
+      ...(thread.threadId !== undefined && { threadId: thread.threadId }),
+      purpose: 'summary',
+    },
+  };
+  const hooked = await fireHook(thread, 'before_model', { request });
+  if (hooked !== undefined) {
+    if (hooked.action !== 'proceed') throw failure(hooked.reason ?? 'a hook blocked the model call');
+    const changed = hooked.modifications as { request?: ModelRequest; response?: ModelResponse } | undefined;
+    if (changed?.response !== undefined) return summaryIn(changed.response);
+    if (changed?.request !== undefined) request = { ...changed.request, signal: signal() };
+  }
+  const limited = countModelCall(thread);
+  if (limited !== undefined) throw failure(`${limited.thread.agentId} has reached its ${limited.end.data.limit}`);
+  const { permits } = tree.host;
+  const release = permits.isFree(provider) ? undefined : await permits.take(provider, signal());
+  beginWork(thread);
+  try {
+    const response = await model.generate(request);
+    if (response.usage !== undefined && thread.run !== undefined) {
+      thread.run.tally.add(response.usage);
+      addCost(thread, response.usage.cost?.usd);
+      publish(thread, { type: 'usage', model: name, ...response.usage });
+    }
+    return summaryIn(response);
+  } finally {
+    endWork(thread);
+    release?.();
+  }
+}
+
+function summaryIn(response: ModelResponse): string {
+  const text = textOf(response.content).trim();
+  if (text === '' || response.finishReason === 'refusal') throw failure('the model gave none');
+  return text;
+}
+
+const failure = (message: string) => new TroupeError({ code: 'SUMMARY_FAILED', message });
