@@ -18,6 +18,8 @@ export function createModelRegistry(
   builtins: Readonly<Record<string, BuiltinProvider>>,
 ): { fault(choice: Choice): string | undefined; resolve(choice: Choice): ResolvedModel | Promise<ResolvedModel> } {
   const resolved = new Map<string, ResolvedModel>();
+  /** Several agents may ask for a model before it is there. */
+  const opening = new Map<string, Promise<ResolvedModel>>();
   const objects = new WeakMap<ModelInterface, ResolvedModel>();
   const providers = [...new Set([...Object.keys(given), ...Object.keys(builtins)])];
 
@@ -73,7 +75,11 @@ export function createModelRegistry(
       if (known !== undefined) return known;
       const { provider } = split(name);
       const own = Object.hasOwn(given, provider) ? given[provider] : undefined;
-      if (typeof own !== 'object') return open(name);
+      if (typeof own !== 'object') {
+        const underway = opening.get(name) ?? open(name).finally(() => opening.delete(name));
+        opening.set(name, underway);
+        return underway;
+      }
       const found = { name, provider, model: own };
       resolved.set(name, found);
       return found;
