@@ -5,6 +5,7 @@ import { MAX_OUTPUT_FAULTS } from './output.js';
 import { ask } from './questions.js';
 import type { ToolOutcome } from './thread.js';
 import type { Call } from './tool-call.js';
+import { callTransfer } from './transfer-call.js';
 
 /** What each tool of the host itself does. Their arguments are checked here, not against a schema. */
 export const builtinTools: Readonly<Record<BuiltinName, (call: Call) => ToolOutcome | Promise<ToolOutcome>>> = {
@@ -24,30 +25,7 @@ export const builtinTools: Readonly<Record<BuiltinName, (call: Call) => ToolOutc
     return { result, ending: { failure: { code: 'OUTPUT_INVALID', message: text } } };
   },
 
-  transfer_to_agent: (call) => {
-    const { thread } = call;
-    const crew = thread.parent?.crew;
-    const targets = thread.parent?.agent.descriptor.composition?.transferTargets?.[thread.agent.definition.name] ?? [];
-    const target = matchTarget(textArg(call, 'target') ?? '', targets);
-    if (target === undefined) {
-      const text = `cannot hand over to "${textArg(call, 'target') ?? ''}"; permitted: ${targets.join(', ') || 'nobody'}`;
-      return { result: errorResult('invalid_tool_params', text) };
-    }
-    if (call.run.ending?.handoff !== undefined) {
-      const text = `the conversation was already handed over to ${call.run.ending.handoff.target} in this turn`;
-      return { result: errorResult('execution_failed', text) };
-    }
-    const limit = thread.parent?.agent.plan?.maxTransfers ?? 10;
-    if (crew !== undefined && crew.transfers >= limit) {
-      const text = `TRANSFER_LIMIT: ${limit} transfers have been made; answer yourself`;
-      return { result: errorResult('TRANSFER_LIMIT', text) };
-    }
-    const reason = textArg(call, 'reason');
-    const ending = { handoff: reason === undefined ? { target } : { target, reason } };
-    // Taken at once: a second transfer in the same turn must see it.
-    call.run.ending = ending;
-    return { result: says(`The conversation goes on with ${target}.`), ending };
-  },
+  transfer_to_agent: (call) => callTransfer(call, textArg(call, 'target') ?? '', textArg(call, 'reason')),
 
   async ask_user(call) {
     const question = textArg(call, 'question');
@@ -83,17 +61,4 @@ const says = (text: string) => ({ llmContent: [{ type: 'text' as const, text }] 
 function textArg(call: Call, key: string): string | undefined {
   const value = (call.args as Record<string, unknown>)[key];
   return typeof value === 'string' ? value : undefined;
-}
-
-/** Models add quotes, spaces and capitals: one target that is meant is taken, none or several are not. */
-function matchTarget(said: string, targets: readonly string[]): string | undefined {
-  if (targets.includes(said)) return said;
-  const plain = (name: string) =>
-    name
-      .trim()
-      .replace(/^["'`]+|["'`]+$/g, '')
-      .trim()
-      .toLowerCase();
-  const meant = targets.filter((target) => plain(target) === plain(said));
-  return meant.length === 1 ? meant[0] : undefined;
 }

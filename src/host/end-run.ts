@@ -1,6 +1,7 @@
 import type { StreamEndData } from '../contracts/index.js';
 import { cancelQuestion } from './questions.js';
 import { enter, leave, publish, settled, threadsFrom } from './session-tree.js';
+import { keepOutput } from './state-updates.js';
 import type { RunEnd, RunRecord, RunStop, Thread } from './thread.js';
 import { cancelCalls } from './tool-call.js';
 
@@ -55,7 +56,7 @@ export function endRun(
       tree.cancelForce = undefined;
     }
     const failed = tree.storeError !== undefined && end.reason === 'completed' ? storeFailure(thread) : undefined;
-    const reached: RunEnd = failed ?? end;
+    const reached: RunEnd = failed ?? keepOutput(thread, end);
     const data = endData(run, reached.data);
     const finalEnd: RunEnd = { reason: reached.reason, data };
     thread.end = finalEnd;

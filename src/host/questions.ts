@@ -2,6 +2,7 @@ import type { Bag, ElicitationAnswer, ElicitationRequest, ElicitationResponse } 
 import { TroupeError } from '../kernel/errors.js';
 import { narrowElicitationAction } from '../kernel/narrow.js';
 import { validateJson } from '../kernel/schema.js';
+import { noteOutsideWait } from './outside-wait.js';
 import { enter, leave, notice, publish, settled } from './session-tree.js';
 import type { Thread, Tree } from './thread.js';
 
@@ -61,6 +62,7 @@ export function ask(thread: Thread, draft: QuestionDraft): Promise<ElicitationRe
     thread.questions.add(question);
     publish(thread, { type: 'elicitation_request', ...request });
     thread.actor.send({ type: 'question.asked', requestId, expiresAt: expiryOf(request) });
+    noteOutsideWait(thread, 1);
     if (isCallback) void answerByCallback(question, elicitation);
   });
 }
@@ -125,6 +127,7 @@ export function settle(question: Question, answer: ElicitationResponse, by: 'use
   const { tree } = thread;
   tree.questions.delete(requestId);
   thread.questions?.delete(question);
+  noteOutsideWait(thread, -1);
   const action = narrowElicitationAction(answer.action);
   const response: ElicitationResponse = { ...answer, requestId, action };
   publish(thread, { type: 'elicitation_response', ...withoutSecrets(question, response), source: by });

@@ -38,6 +38,8 @@ export interface CompiledAgent {
   readonly limits: AgentLimits;
   /** Every tool that it can reach is read-only. */
   readonly readOnly: boolean;
+  /** State keys that take the result; undefined: none. */
+  readonly outputKeys: readonly string[] | undefined;
   /** The definition whose model and instruction drive the turns: the leader of a hierarchy, else the agent itself. */
   readonly driver: AgentDefinition;
 }
@@ -132,7 +134,7 @@ export interface Thread extends Origin {
   steers: SteerData[];
   isPaused: boolean;
   resumeTurn: (() => void) | undefined;
-  /** Open questions and consumer's calls here and below. */
+  /** Open questions and consumer's calls of this thread. */
   outsideWaits: number;
   /** Messages at the start of the history that came from other threads. */
   preloaded: number;

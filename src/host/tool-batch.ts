@@ -2,12 +2,15 @@ import type { Pool, PoolEffect } from '../../machines/child-pool.logic.js';
 import type { StopOrder } from '../../machines/session.events.js';
 import { toolCallLogic } from '../../machines/tool-call.logic.js';
 import { endRun } from './end-run.js';
+import { publishFault } from './fault.js';
 import { checkOutput } from './output.js';
 import { enter, leave, publish } from './session-tree.js';
+import { commitUpdates } from './state-updates.js';
 import type { RunEnd, RunRecord, Thread } from './thread.js';
 import { type Call, cancelCalls, respond, whenDone } from './tool-call.js';
 import { judge } from './tool-gate.js';
 import { execute } from './tool-run.js';
+import { announceTransfer } from './transfer-context.js';
 
 /**
  * The calls of one turn. All are judged at once. Read-only calls, and calls of agents, run together; any other waits
@@ -30,6 +33,7 @@ export function beginCalls(thread: Thread, pool: Pool): PoolEffect<StopOrder> {
     whenDone(call, () => {
       open--;
       applyState();
+      if (call.ending?.escalate !== undefined && open > 0) return endLoop();
       if (open === 0) settleBatch();
       else schedule();
     });
@@ -69,6 +73,11 @@ export function beginCalls(thread: Thread, pool: Pool): PoolEffect<StopOrder> {
     }
   }
 
+  /** Nothing of the loop runs after it was ended: the other calls of this turn do not, either. */
+  function endLoop(): void {
+    cancelCalls(thread, 'the loop was ended');
+  }
+
   /** Writes to the tree's state count in call order, however the calls finish. */
   function applyState(): void {
     for (; applied < calls.length; applied++) {
@@ -76,13 +85,11 @@ export function beginCalls(thread: Thread, pool: Pool): PoolEffect<StopOrder> {
       if (call.stage !== 'done') return;
       const updates = call.state?.updates() ?? [];
       if (updates.length === 0 || call.result?.isError) continue;
-      thread.state.commit(updates);
-      const keys = new Set(updates.map(({ key }) => key));
-      publish(thread, {
-        type: 'session_update',
-        stateDelta: Object.fromEntries([...keys].map((key) => [key, thread.state.get(key)])),
-        source: 'host',
-      });
+      try {
+        commitUpdates(thread, updates);
+      } catch (thrown) {
+        publishFault(thread, `the state of ${call.name}`, thrown, 'STATE_FAILED');
+      }
     }
   }
 
@@ -99,6 +106,7 @@ export function beginCalls(thread: Thread, pool: Pool): PoolEffect<StopOrder> {
     if (ending.failure !== undefined) return fail(ending.failure.code, ending.failure.message);
     if (ending.handoff !== undefined) {
       const { target, reason } = ending.handoff;
+      announceTransfer(thread, target, reason);
       return endRun(thread, {
         reason: 'completed',
         data: { ...partial(run), handoffTarget: target, ...(reason !== undefined && { handoffReason: reason }) },

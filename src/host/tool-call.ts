@@ -54,6 +54,13 @@ export function registerCall(thread: Thread, draft: AgentEventDraft<'tool_reques
   return call;
 }
 
+function standingOf(entry: ToolEntry | undefined): CallClass {
+  // The end of a loop has its place among the calls: those before it still run, those after it do not.
+  if (entry?.builtin === 'exit_loop') return 'exclusive';
+  if (entry === undefined || entry.readOnly) return 'free';
+  return entry.childIndex === undefined ? 'exclusive' : 'agent';
+}
+
 const MAX_ID_LENGTH = 64;
 
 export function newCall(thread: Thread, draft: AgentEventDraft<'tool_request'>, parent: Call | undefined): Call {
@@ -75,7 +82,7 @@ export function newCall(thread: Thread, draft: AgentEventDraft<'tool_request'>, 
     index: draft.index,
     parentRequestId: parent?.requestId,
     depth: parent === undefined ? 0 : parent.depth + 1,
-    standing: entry === undefined || entry.readOnly ? 'free' : entry.childIndex === undefined ? 'exclusive' : 'agent',
+    standing: standingOf(entry),
     stage: 'judging',
     actor: undefined,
     controller: undefined,

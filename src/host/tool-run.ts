@@ -8,6 +8,7 @@ import { builtinTools } from './builtin-tools.js';
 import { delegate } from './delegate.js';
 import { fireHook } from './fire-hook.js';
 import { beginWork, endWork } from './limits.js';
+import { noteOutsideWait } from './outside-wait.js';
 import { ask } from './questions.js';
 import { enter, leave, notice, publish, settled } from './session-tree.js';
 import type { Thread, ToolOutcome } from './thread.js';
@@ -73,12 +74,14 @@ function askConsumer(call: Call): Promise<ToolResultData> {
       if (isAnswered) return;
       isAnswered = true;
       tree.consumerCalls.delete(call.requestId);
+      noteOutsideWait(call.thread, -1);
       enter(tree);
       resolve(result);
     };
     call.answer = goOn;
     whenDone(call, () => goOn(errorResult('cancelled', 'cancelled')));
     tree.consumerCalls.set(call.requestId, call);
+    noteOutsideWait(call.thread, 1);
     leave(tree);
   });
 }

@@ -16,11 +16,11 @@ import type {
 } from '../contracts/index.js';
 import { textOf, toParts } from '../kernel/content.js';
 import { describeError, TroupeError } from '../kernel/errors.js';
-import { endRun, stopRun } from './end-run.js';
+import { abortStop, endRun, stopRun } from './end-run.js';
 import { createExecutor } from './executors.js';
 import { fireHook } from './fire-hook.js';
 import { instructionOf } from './instruction.js';
-import { beginWork, endWork } from './limits.js';
+import { addCost, beginWork, countModelCall, endWork, limitEnd } from './limits.js';
 import { checkOutput } from './output.js';
 import { ask } from './questions.js';
 import { enter, leave, publish } from './session-tree.js';
@@ -143,11 +143,6 @@ function turnLimit(thread: Thread, run: RunRecord) {
   }
   return limitEnd(run, 'max_turns', 'maxTurns', run.turns);
 }
-
-export const limitEnd = (run: RunRecord, reason: string, limit: string, used: number) => ({
-  reason,
-  data: { limit, used, ...(run.lastText === '' ? {} : { result: run.lastText }) },
-});
 
 /** Words for a running agent stand in front of its next model request; where they do is shown as their receipt. */
 function takeSteers(thread: Thread): void {
@@ -309,18 +304,16 @@ class Turn implements TurnContext {
 
   admitModelCall(): boolean {
     if (this.isCut) return false;
-    // A limit of a composition counts the calls of everything below it.
-    for (let thread: Thread | undefined = this.thread; thread !== undefined; thread = thread.parent) {
-      const { run } = thread;
-      if (run === undefined || run.llmCalls < thread.agent.limits.maxLlmCalls) continue;
-      if (thread === this.thread) this.end = limitEnd(run, 'max_turns', 'maxLlmCalls', run.llmCalls);
-      else stopRun(thread, limitEnd(run, 'max_turns', 'maxLlmCalls', run.llmCalls));
-      return false;
+    const reached = countModelCall(this.thread);
+    if (reached === undefined) return true;
+    const { thread, end } = reached;
+    if (thread === this.thread) this.end = end;
+    else {
+      stopRun(thread, end);
+      // Where many run side by side they are stopped in slices; this one ends here.
+      stopRun(this.thread, abortStop(`${thread.agentId} has reached a limit`, 'host'));
     }
-    for (let thread: Thread | undefined = this.thread; thread !== undefined; thread = thread.parent) {
-      if (thread.run !== undefined) thread.run.llmCalls++;
-    }
-    return true;
+    return false;
   }
 
   takePermit(provider: string): undefined | Promise<() => void> {
@@ -385,11 +378,6 @@ class Turn implements TurnContext {
       run.inbox.push({ kind: 'elicitation_response', requestId, response });
     });
   }
-}
-
-function addCost(thread: Thread, usd: number | undefined): void {
-  if (usd === undefined || !Number.isFinite(usd)) return;
-  for (let at: Thread | undefined = thread; at !== undefined; at = at.parent) at.spentUsd += usd;
 }
 
 /** A child that a leader called shows what it says as progress of that call. */
