@@ -133,11 +133,13 @@ async function growth() {
       if (i >= from) into.push(performance.now() - before);
     }
   };
-  for (let i = 0; i < 30; i++) await around(await start(), 6, 15, []);
+  const short = async (into) => around(await start(), 6, 15, into);
   const early = [];
   const late = [];
-  for (let i = 0; i < 30; i++) await around(await start(), 6, 15, early);
+  for (let i = 0; i < 100; i++) await short([]);
+  for (let i = 0; i < 30; i++) await short(early);
   await around(await start(), 976, 1_025, late);
+  for (let i = 0; i < 30; i++) await short(early);
   return { value: median(late) / median(early), samples: late.length, earlyMs: median(early), lateMs: median(late) };
 }
 

@@ -16,7 +16,6 @@ export const TOOL = {
     required: ['query'],
     additionalProperties: false,
   },
-  args: { query: 'report' },
   result: 'found it',
 };
 
@@ -25,6 +24,9 @@ export const TOOL = {
  * Contenders whose history is shaped in another way count for themselves.
  */
 export const roundsIn = (historyLength) => (historyLength - 1) / 2;
+
+/** Arguments of one round's call: no two calls of a run are the same, so that nobody takes the run for stuck. */
+export const argsOf = (round) => ({ query: `report ${round}` });
 
 /** Resolves `all` once `arrived` has been called `count` times: so many models are waiting. */
 export function waitFor(count) {

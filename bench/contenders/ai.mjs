@@ -1,7 +1,7 @@
 // The AI SDK (`ai`): generateText and streamText with a provider object of our own. It has no compositions: a chain,
 // a loop and a fan-out are what its guide shows, plain JavaScript around generateText.
 import { generateText, isStepCount, jsonSchema, streamText, tool } from 'ai';
-import { ANSWER, CHAIN, CHUNK, CHUNKS, LOOP, PROMPT, roundsIn, TOOL, TOOL_ROUNDS, waitFor } from '../work.mjs';
+import { ANSWER, argsOf, CHAIN, CHUNK, CHUNKS, LOOP, PROMPT, roundsIn, TOOL, TOOL_ROUNDS, waitFor } from '../work.mjs';
 
 const usage = {
   inputTokens: { total: undefined, noCache: undefined, cacheRead: undefined, cacheWrite: undefined },
@@ -23,10 +23,11 @@ const answering = model({ doGenerate: async () => says(ANSWER) });
 let calls = 0;
 const calling = model({
   doGenerate: async ({ prompt }) => {
-    if (roundsIn(prompt.length) >= TOOL_ROUNDS) return says(ANSWER);
+    const round = roundsIn(prompt.length);
+    if (round >= TOOL_ROUNDS) return says(ANSWER);
     return {
       content: [
-        { type: 'tool-call', toolCallId: `call_${calls++}`, toolName: TOOL.name, input: JSON.stringify(TOOL.args) },
+        { type: 'tool-call', toolCallId: `call_${calls++}`, toolName: TOOL.name, input: JSON.stringify(argsOf(round)) },
       ],
       finishReason: { unified: 'tool-calls', raw: 'tool_calls' },
       usage,

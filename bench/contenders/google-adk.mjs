@@ -14,7 +14,7 @@ import {
   StreamingMode,
   setLogLevel,
 } from '@google/adk';
-import { ANSWER, CHAIN, CHUNK, CHUNKS, LOOP, PROMPT, roundsIn, TOOL, TOOL_ROUNDS, waitFor } from '../work.mjs';
+import { ANSWER, argsOf, CHAIN, CHUNK, CHUNKS, LOOP, PROMPT, roundsIn, TOOL, TOOL_ROUNDS, waitFor } from '../work.mjs';
 
 setLogLevel(LogLevel.ERROR);
 
@@ -35,9 +35,10 @@ const answering = new InProcess(async function* () {
 });
 
 const calling = new InProcess(async function* ({ contents }) {
-  if (roundsIn(contents.length) >= TOOL_ROUNDS) yield says(ANSWER);
+  const round = roundsIn(contents.length);
+  if (round >= TOOL_ROUNDS) yield says(ANSWER);
   else {
-    const parts = [{ functionCall: { name: TOOL.name, args: TOOL.args } }];
+    const parts = [{ functionCall: { name: TOOL.name, args: argsOf(round) } }];
     yield { content: { role: 'model', parts }, finishReason: 'STOP' };
   }
 });

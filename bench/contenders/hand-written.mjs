@@ -1,12 +1,13 @@
 // The floor: plain async generators, model → agent → consumer. No state machine, no policy, no hooks, no log.
-import { ANSWER, CHAIN, CHUNK, CHUNKS, LOOP, PROMPT, roundsIn, TOOL, TOOL_ROUNDS } from '../work.mjs';
+import { ANSWER, argsOf, CHAIN, CHUNK, CHUNKS, LOOP, PROMPT, roundsIn, TOOL, TOOL_ROUNDS } from '../work.mjs';
 
 async function* answering() {
   yield { type: 'text', text: ANSWER };
 }
 
 async function* calling(history) {
-  if (roundsIn(history.length) < TOOL_ROUNDS) yield { type: 'call', name: TOOL.name, args: TOOL.args };
+  const round = roundsIn(history.length);
+  if (round < TOOL_ROUNDS) yield { type: 'call', name: TOOL.name, args: argsOf(round) };
   else yield { type: 'text', text: ANSWER };
 }
 

@@ -7,7 +7,7 @@ import { ChatGenerationChunk } from '@langchain/core/outputs';
 import { tool } from '@langchain/core/tools';
 import { Annotation, END, MemorySaver, MessagesAnnotation, Send, START, StateGraph } from '@langchain/langgraph';
 import { ToolNode } from '@langchain/langgraph/prebuilt';
-import { ANSWER, CHAIN, CHUNK, CHUNKS, LOOP, PROMPT, roundsIn, TOOL, TOOL_ROUNDS } from '../work.mjs';
+import { ANSWER, argsOf, CHAIN, CHUNK, CHUNKS, LOOP, PROMPT, roundsIn, TOOL, TOOL_ROUNDS } from '../work.mjs';
 
 class InProcess extends BaseChatModel {
   constructor(answer) {
@@ -37,11 +37,11 @@ const says = () => new AIMessage(ANSWER);
 const answering = new InProcess(says);
 
 let calls = 0;
-const calling = new InProcess((messages) =>
-  roundsIn(messages.length) < TOOL_ROUNDS
-    ? new AIMessage({ content: '', tool_calls: [{ id: `call_${calls++}`, name: TOOL.name, args: TOOL.args }] })
-    : says(),
-);
+const calling = new InProcess((messages) => {
+  const round = roundsIn(messages.length);
+  if (round >= TOOL_ROUNDS) return says();
+  return new AIMessage({ content: '', tool_calls: [{ id: `call_${calls++}`, name: TOOL.name, args: argsOf(round) }] });
+});
 
 const chunking = new Chunking(says);
 

@@ -1,7 +1,7 @@
 // The OpenAI Agents SDK (`@openai/agents`) with a Model of our own and tracing off. It has no chain, loop or
 // fan-out of its own beyond handoffs: what its guide shows is plain JavaScript around run().
 import { Agent, MemorySession, Runner, tool, Usage } from '@openai/agents';
-import { ANSWER, CHAIN, CHUNK, CHUNKS, LOOP, PROMPT, roundsIn, TOOL, TOOL_ROUNDS, waitFor } from '../work.mjs';
+import { ANSWER, argsOf, CHAIN, CHUNK, CHUNKS, LOOP, PROMPT, roundsIn, TOOL, TOOL_ROUNDS, waitFor } from '../work.mjs';
 
 const runner = new Runner({ tracingDisabled: true });
 const message = (text) => ({
@@ -22,7 +22,8 @@ const answering = model(async () => says(ANSWER));
 
 let calls = 0;
 const calling = model(async ({ input }) => {
-  if (roundsIn(input.length) >= TOOL_ROUNDS) return says(ANSWER);
+  const round = roundsIn(input.length);
+  if (round >= TOOL_ROUNDS) return says(ANSWER);
   return {
     usage: new Usage(),
     output: [
@@ -31,7 +32,7 @@ const calling = model(async ({ input }) => {
         callId: `call_${calls++}`,
         name: TOOL.name,
         status: 'completed',
-        arguments: JSON.stringify(TOOL.args),
+        arguments: JSON.stringify(argsOf(round)),
       },
     ],
   };

@@ -1,14 +1,15 @@
 // XState alone, doing the same: a session machine (idle, running, calling), one invoked promise per model call and per
 // tool call, the history in context. Fan-out: actors that a pool of our own logic holds in a Map.
 import { assign, createActor, emit, fromPromise, setup } from 'xstate';
-import { ANSWER, CHAIN, CHUNK, CHUNKS, LOOP, PROMPT, roundsIn, TOOL, TOOL_ROUNDS } from '../work.mjs';
+import { ANSWER, argsOf, CHAIN, CHUNK, CHUNKS, LOOP, PROMPT, roundsIn, TOOL, TOOL_ROUNDS } from '../work.mjs';
 
 async function* answering() {
   yield { type: 'text', text: ANSWER };
 }
 
 async function* calling(history) {
-  if (roundsIn(history.length) < TOOL_ROUNDS) yield { type: 'call', name: TOOL.name, args: TOOL.args };
+  const round = roundsIn(history.length);
+  if (round < TOOL_ROUNDS) yield { type: 'call', name: TOOL.name, args: argsOf(round) };
   else yield { type: 'text', text: ANSWER };
 }
 

@@ -1,16 +1,7 @@
 // Troupe complete: a host with a policy, a hook before each model call and each tool call, the log in the default
 // (memory) store, and a consumer that reads every event. Built: `npm run build` at the top.
-import {
-  agent,
-  createHost,
-  defineHook,
-  loop,
-  parallel,
-  policyFromToml,
-  sequential,
-  tool,
-} from '../../dist/src/index.js';
-import { ANSWER, CHAIN, CHUNK, CHUNKS, LOOP, PROMPT, roundsIn, TOOL, TOOL_ROUNDS, waitFor } from '../work.mjs';
+import { agent, createHost, defineHook, loop, parallel, sequential, tool } from '../../dist/src/index.js';
+import { ANSWER, argsOf, CHAIN, CHUNK, CHUNKS, LOOP, PROMPT, roundsIn, TOOL, TOOL_ROUNDS, waitFor } from '../work.mjs';
 
 const answer = { content: [{ type: 'text', text: ANSWER }], finishReason: 'stop' };
 const model = (generateStream) => ({
@@ -25,8 +16,9 @@ const answering = model(async function* () {
 });
 
 const calling = model(async function* ({ messages }) {
-  if (roundsIn(messages.length) >= TOOL_ROUNDS) yield answer;
-  else yield { content: [], toolCalls: [{ name: TOOL.name, args: TOOL.args }], finishReason: 'tool_calls' };
+  const round = roundsIn(messages.length);
+  if (round >= TOOL_ROUNDS) yield answer;
+  else yield { content: [], toolCalls: [{ name: TOOL.name, args: argsOf(round) }], finishReason: 'tool_calls' };
 });
 
 const chunking = model(async function* () {
@@ -45,8 +37,7 @@ const waiting = (arrived) =>
     yield answer;
   });
 
-const rules = '[[rules]]\ntoolName = "*"\ndecision = "allow"\npriority = 100\n';
-const policy = [policyFromToml(rules, { tier: 'user', file: 'bench.toml' })];
+const policy = [{ tier: 'user', rules: [{ toolName: '*', decision: 'allow', priority: 100 }] }];
 const hooks = ['before_model', 'before_tool'].map((point) => defineHook(point, async () => ({ action: 'proceed' })));
 
 const host = (more) => createHost({ policy, hooks, appName: 'bench', ...more });
@@ -65,9 +56,15 @@ async function read(run, counts) {
 const answers = (event) => event.type === 'message' && event.role === 'agent';
 const results = (event) => event.type === 'tool_response' && !event.isError;
 
+/** One run in a session of its own, which is deleted then: a store that grows from run to run would be measured too. */
 const runs = (definition, counts = answers) => {
   const own = host();
-  return () => read(own.run(definition, PROMPT), counts);
+  return async () => {
+    const run = own.run(definition, PROMPT);
+    const seen = await read(run, counts);
+    await own.delete(run.sessionId);
+    return seen;
+  };
 };
 
 const lookUp = tool({
