@@ -37,7 +37,7 @@ const nothing: Bound = { calls: 0, usd: 0 };
  * be reached. `hierarchical`: the leader's calls, and in each of its turns every child once: that a model asks for each
  * child once per turn is an assumption, as nothing limits it. A child with `restart: 'on_failure'` counts once more for
  * each restart. All of it at most `maxLlmCalls`, which counts what is below a composition too (an agent or a leader as
- * root: 500). Retries of failed calls, and the house's own calls (summaries, classifiers), are not counted: only
+ * root: 500); a grace turn goes one beyond a limit of its own. Retries of failed calls, and the house's own calls (summaries, classifiers), are not counted: only
  * `maxLlmCalls` bounds them.
  */
 export function worstCaseOf(definition: AgentDefinition): WorstCase {
@@ -57,7 +57,9 @@ function boundOf(definition: AgentDefinition, place: Place): Bound {
   const bound = composition === undefined ? agentBound(definition, place) : compositionBound(definition, place);
   if (constraints.maxBudgetUsd !== undefined && place.isRoot)
     place.assumptions.add('a model call that has begun is paid for, also when it goes beyond maxBudgetUsd');
-  return { calls: lower(bound.calls, constraints.maxLlmCalls), usd: lower(bound.usd, constraints.maxBudgetUsd) };
+  const usd = lower(bound.usd, constraints.maxBudgetUsd);
+  const isDriven = composition === undefined || definition.leader !== undefined;
+  return { calls: isDriven ? bound.calls : lower(bound.calls, constraints.maxLlmCalls), usd };
 }
 
 function agentBound(definition: AgentDefinition, place: Place): Bound {
@@ -66,13 +68,18 @@ function agentBound(definition: AgentDefinition, place: Place): Bound {
     place.assumptions.add(
       `${place.path} runs its own model (executor "${executor}"): its calls are counted by its limits, as far as it reports them`,
     );
-  const { turns, calls } = limitsOf(constraints, place);
-  return { calls: Math.min(calls, turns + (constraints.graceTurn === true ? 1 : 0)), usd: undefined };
+  const { turns, calls, grace } = limitsOf(constraints, place);
+  return { calls: Math.min(calls, turns) + grace, usd: undefined };
 }
 
-function limitsOf(constraints: AgentConstraints, place: Place): { turns: number; calls: number } {
+function limitsOf(constraints: AgentConstraints, place: Place): { turns: number; calls: number; grace: number } {
   const standard = place.isRoot ? defaults.root : defaults.subAgent;
-  return { turns: constraints.maxTurns ?? standard.maxTurns, calls: constraints.maxLlmCalls ?? standard.maxLlmCalls };
+  return {
+    turns: constraints.maxTurns ?? standard.maxTurns,
+    calls: constraints.maxLlmCalls ?? standard.maxLlmCalls,
+    // A grace turn is made although a limit of its own has been reached; one of a composition above it stands.
+    grace: constraints.graceTurn === true ? 1 : 0,
+  };
 }
 
 function compositionBound(definition: AgentDefinition, place: Place): Bound {
@@ -95,25 +102,27 @@ function compositionBound(definition: AgentDefinition, place: Place): Bound {
       const worst = children.filter(({ name }) => reachable.has(name)).map(({ bound }) => bound);
       return times(transfers + 1, worst.reduce(greater, nothing));
     }
-    case 'hierarchical': {
-      const { leader } = definition;
-      if (leader === undefined) return sum;
-      // The leader runs on the composition's own thread, and the composition's limits win over its own.
-      const constraints = { ...leader.descriptor.constraints, ...definition.descriptor.constraints };
-      const { turns, calls } = limitsOf(constraints, place);
-      const leads = agentBound({ ...leader, descriptor: { ...leader.descriptor, constraints } }, place);
-      const total = plus(leads, times(Math.min(turns, calls), sum));
-      if (total.calls !== undefined && total.calls >= calls) return { ...total, calls };
-      if (children.length > 0)
-        place.assumptions.add(
-          `"${leader.name}" calls each of its children at most once per turn (${Number.isFinite(calls) ? `otherwise its run ends at ${calls} model calls` : 'nothing but the number of its turns limits it'})`,
-        );
-      return total;
-    }
+    case 'hierarchical':
+      return definition.leader === undefined ? sum : hierarchyBound(definition, definition.leader, sum, place);
     default:
       place.assumptions.add(`${place.path}: each child of the pattern "${config?.pattern}" is taken to run once`);
       return sum;
   }
+}
+
+/** The leader runs on the composition's own thread, and the composition's limits win over its own. */
+function hierarchyBound(definition: AgentDefinition, leader: AgentDefinition, children: Bound, place: Place): Bound {
+  const constraints = { ...leader.descriptor.constraints, ...definition.descriptor.constraints };
+  const { turns, calls, grace } = limitsOf(constraints, place);
+  const led = Math.min(turns, calls);
+  const total = plus({ calls: led, usd: undefined }, times(led, children));
+  if (total.calls !== undefined && total.calls < calls && definition.descriptor.composition?.children.length !== 0) {
+    const otherwise = Number.isFinite(calls)
+      ? `otherwise its run ends at ${calls} model calls`
+      : 'nothing but the number of its turns limits it';
+    place.assumptions.add(`"${leader.name}" calls each of its children at most once per turn (${otherwise})`);
+  }
+  return { ...total, calls: (lower(total.calls, calls) ?? calls) + grace };
 }
 
 function childBound(parent: AgentDefinition, child: AgentDefinition, place: Place): Bound {

@@ -187,7 +187,7 @@ test('an agent is bounded by the lower of its turns and calls, and by a grace tu
   expect(worstOf(one('a', { constraints: { maxTurns: 8 } })).modelCalls).toBe(8);
   expect(worstOf(one('a', { constraints: { maxTurns: 8, maxLlmCalls: 5 } })).modelCalls).toBe(5);
   expect(worstOf(one('a', { constraints: { maxTurns: 8, graceTurn: true } })).modelCalls).toBe(9);
-  expect(worstOf(one('a', { constraints: { maxTurns: 8, maxLlmCalls: 8, graceTurn: true } })).modelCalls).toBe(8);
+  expect(worstOf(one('a', { constraints: { maxTurns: 8, maxLlmCalls: 5, graceTurn: true } })).modelCalls).toBe(6);
   expect(worstOf(one('a', { constraints: { maxTurns: 900 } })).modelCalls).toBe(500);
 });
 

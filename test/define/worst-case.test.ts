@@ -76,10 +76,12 @@ test('a sequence, a parallel and a loop make what is foretold', async () => {
   expect(ended).toEqual({ calls: worstCaseOf(team).modelCalls, reason: 'completed' });
 });
 
-test('maxLlmCalls of a composition ends it, grace turn or not', async () => {
+test('maxLlmCalls of a composition ends what is below it; a grace turn goes beyond a limit of its own only', async () => {
   const constraints = { maxLlmCalls: 4 };
   const team = sequential!({ name: 'team', children: [limited('a', 3), limited('b', 3)], constraints });
   expect((await runToTheLimit(team, thorough({ a: 3, b: 3 }))).calls).toBe(worstCaseOf(team).modelCalls);
+  const graceful = sequential!({ name: 'team', children: [limited('a', 4, { graceTurn: true })], constraints });
+  expect((await runToTheLimit(graceful, look)).calls).toBe(worstCaseOf(graceful).modelCalls);
   const single = limited('a', 4, { maxLlmCalls: 4, graceTurn: true });
   expect((await runToTheLimit(single, look)).calls).toBe(worstCaseOf(single).modelCalls);
   const led = hierarchical!({ name: 'team', agent: limited('lead', 3), children: [limited('a', 2)], constraints });
