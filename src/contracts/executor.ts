@@ -51,6 +51,10 @@ export interface TurnContext {
   readonly model: string | import('./model.js').ModelInterface | undefined;
   /** True in the grace turn: no tool call is taken. */
   readonly toolsOff: boolean;
+  /** False: a message is wanted whole. */
+  readonly streaming: boolean;
+  /** Waits so long by the host's clock; the time counts against no limit. False when the turn was ended meanwhile. */
+  rest(ms: number): Promise<boolean>;
   /** A new id for a message of this thread. */
   newMessageId(): string;
   /** Counts one model call against the limits. False: the limit is reached and the call must not be made. */

@@ -1,6 +1,5 @@
 import type {
   AgentDefinition,
-  AgentEvent,
   AgentResponse,
   ExecutionOptions,
   ExecutionState,
@@ -10,15 +9,17 @@ import type {
 } from '../contracts/index.js';
 import { TroupeError } from '../kernel/errors.js';
 import type { MergeReader } from '../kernel/event-merge.js';
-import { applyUpdate, type Delivery, deliver, steerTree } from './deliver.js';
+import { applyUpdate, checkDelivery, type Delivery, deliver, steerTree } from './deliver.js';
 import { abortStop, stopRun } from './end-run.js';
 import type { HostCore } from './host-core.js';
 import { openTree, prepare } from './open-session.js';
+import { readStream } from './read-stream.js';
+import { consumeAfter } from './replay.js';
 import { reasonOf } from './run.js';
-import { beginRun, inputFaults, publishInitialize, toRunInput } from './run-start.js';
-import { pendingOf, stateOf } from './session-state.js';
-import { newSessionId } from './session-tree.js';
-import type { CompiledAgent, Tree } from './thread.js';
+import { admitInput, beginRun, publishInitialize, type RunInput, toRunInput } from './run-start.js';
+import { endedState, pendingOf, stateOf } from './session-state.js';
+import { newSessionId, threadsFrom } from './session-tree.js';
+import type { CompiledAgent, RunRecord, RunStop, Tree } from './thread.js';
 import type { HostSession, RunOptions } from './types.js';
 
 /** The bare session over one session actor. */
@@ -26,19 +27,44 @@ export function createSession(host: HostCore, agent: AgentDefinition, options: R
   return new StandingSession(host, agent, options);
 }
 
+type Message = SessionStreamData & { kind: 'message' };
+
+/** One `stream()` call that reads: its own run is all that it may end. */
+interface Stream {
+  reader: MergeReader | undefined;
+  run: RunRecord | undefined;
+  /** Aborted before its run began. */
+  stop: RunStop | undefined;
+}
+
+interface Settings {
+  readonly compiled: CompiledAgent;
+  readonly options: RunOptions;
+}
+
 class StandingSession implements HostSession {
-  readonly sessionId: string;
-  #compiled: CompiledAgent;
-  #options: RunOptions;
+  #sessionId: string;
+  #settings: Settings;
   #tree: Tree | undefined;
-  #opening: Promise<Tree> | undefined;
+  #isOpening = false;
   #isFirst = true;
+  /** A message was taken and its run is still to begin. */
+  #isStarting = false;
   #isClosed = false;
-  #endReason = 'aborted';
+  #endReason = 'completed';
   /** The stream that is being read; one at a time. */
-  #open: { reader: MergeReader } | undefined;
-  #whenRunEnds: (() => void)[] = [];
-  #closed: Promise<void>;
+  #open: Stream | undefined;
+  /** The last one that was: leaving an older one ends nothing. */
+  #latest: Stream | undefined;
+  /** `seq` up to which its consumer was given everything. */
+  #givenUpTo = 0;
+  /** Nobody wants what the run under way still says. */
+  #isLeft = false;
+  /** What came before there was anything that it could reach. */
+  readonly #early: { steers: SteerData[]; update: SessionUpdateData | undefined } = { steers: [], update: undefined };
+  readonly #whenRunEnds: (() => void)[] = [];
+  readonly #watched = new Set<AbortSignal>();
+  readonly #closed: Promise<void>;
   #markClosed!: () => void;
 
   constructor(
@@ -46,12 +72,15 @@ class StandingSession implements HostSession {
     private readonly agent: AgentDefinition,
     options: RunOptions,
   ) {
-    this.#compiled = prepare(host, agent, options);
-    this.#options = options;
-    this.sessionId = options.sessionId ?? newSessionId();
+    this.#settings = { compiled: prepare(host, agent, options), options };
+    this.#sessionId = options.sessionId ?? newSessionId();
     this.#closed = new Promise((resolve) => {
       this.#markClosed = resolve;
     });
+  }
+
+  get sessionId(): string {
+    return this.#sessionId;
   }
 
   stream(data: SessionStreamData, options: ExecutionOptions = {}): AgentResponse {
@@ -62,97 +91,131 @@ class StandingSession implements HostSession {
     }
   }
 
-  #message(data: SessionStreamData & { kind: 'message' }, options: ExecutionOptions): AgentResponse {
+  #message(data: Message, options: ExecutionOptions): AgentResponse {
     this.#assertUsable();
-    this.#takeOptions(options);
-    const tree = this.#tree;
-    if (tree?.root.run !== undefined) {
-      // A run that is being stopped is waited for; any other is in the way.
-      if (tree.root.run.stop === undefined) throw this.#busy(tree);
-      const ended = new Promise<void>((resolve) => this.#whenRunEnds.push(resolve));
-      return this.#later(ended.then(() => this.#begin(data, options)));
+    const run = this.#tree?.root.run;
+    // A run that is being stopped is waited for; any other is in the way.
+    if (this.#isStarting || (run !== undefined && run.stop === undefined)) throw this.#busy();
+    const settings = this.#settingsWith(options);
+    const { signal } = options;
+    const stream: Stream = { reader: undefined, run: undefined, stop: undefined };
+    const admitted = admitInput(settings.compiled, toRunInput(settings.compiled, data.input ?? data.content));
+    const start = (input: RunInput) => this.#whenOpen(settings, (tree) => this.#begin(tree, stream, input, signal));
+    const ended =
+      run === undefined ? undefined : new Promise<void>((resolve) => this.#whenRunEnds.push(() => resolve()));
+    if (ended === undefined && !(admitted instanceof Promise)) {
+      const started = start(admitted);
+      return this.#response(stream, started instanceof Promise ? this.#later(started) : undefined);
     }
-    const input = toRunInput(this.#compiled, data.input ?? data.content);
-    const faults = inputFaults(this.#compiled, input);
-    if (faults instanceof Promise) {
-      return this.#later(
-        faults.then((list) => {
-          this.#assertInput(list);
-          return this.#begin(data, options);
-        }),
-      );
-    }
-    this.#assertInput(faults);
-    const begun = this.#begin(data, options);
-    return begun instanceof Promise ? this.#later(begun) : this.#response(begun);
+    const ready = (async () => {
+      const input = await admitted;
+      await ended;
+      this.#assertUsable();
+      return start(input);
+    })();
+    return this.#response(stream, this.#later(ready));
   }
 
-  #assertInput(faults: string[]): void {
-    if (faults.length === 0) return;
-    throw new TroupeError({ code: 'INVALID_INPUT', message: `the message does not fit: ${faults.join('; ')}` });
-  }
-
-  #begin(data: SessionStreamData & { kind: 'message' }, options: ExecutionOptions): MergeReader | Promise<MergeReader> {
-    const tree = this.#tree ?? this.#openTree();
-    if (tree instanceof Promise) return tree.then((ready) => this.#start(ready, data, options));
-    return this.#start(tree, data, options);
-  }
-
-  #openTree(): Tree | Promise<Tree> {
-    const opened = openTree(this.host, this.#compiled, { ...this.#options, sessionId: this.sessionId, oneRun: false });
-    const keep = (tree: Tree) => {
-      this.#tree = tree;
-      tree.onRunEnded = (end) => {
-        this.#endReason = end.reason;
-        this.#open?.reader.finish();
-        this.#open = undefined;
-        for (const resolve of this.#whenRunEnds.splice(0)) queueMicrotask(resolve);
-      };
-      tree.onPaused = () => {
-        this.#open?.reader.finish();
-        this.#open = undefined;
-        // What an expiry causes meanwhile opens the next stream.
-        tree.merge.hold();
-      };
-      tree.onDetach = () => {
-        this.#open?.reader.finish();
-        this.#open = undefined;
-      };
-      tree.onClosed = () => {
-        this.#isClosed = true;
-        this.#open?.reader.finish();
-        this.#markClosed();
-      };
-      return tree;
-    };
-    if (!(opened instanceof Promise)) return keep(opened);
-    this.#opening = opened.then(keep);
-    return this.#opening;
-  }
-
-  #start(tree: Tree, data: SessionStreamData & { kind: 'message' }, options: ExecutionOptions): MergeReader {
-    tree.merge.letGo();
-    const reader = this.#openReader(tree);
-    if (this.#isFirst) publishInitialize(tree.root);
-    this.#isFirst = false;
-    beginRun(tree.root, toRunInput(this.#compiled, data.input ?? data.content), {
-      streamId: this.host.stamp.nextId(),
+  /** Until it has begun, a run is in the way of others. */
+  #later(starting: Promise<void>): Promise<void> {
+    this.#isStarting = true;
+    const begun = starting.finally(() => {
+      this.#isStarting = false;
     });
-    watchSignal(tree, options.signal);
-    return reader;
+    begun.catch(() => {});
+    return begun;
   }
 
-  #openReader(tree: Tree): MergeReader {
-    const taken = tree.merge.consume();
-    if (taken === undefined) {
-      throw new TroupeError({
-        code: 'SESSION_BUSY',
-        message: 'a stream of this session is being read',
-        retryable: true,
-      });
+  /** With the session open: made, or found in the store, by its first message. */
+  #whenOpen(settings: Settings, then: (tree: Tree) => void): void | Promise<void> {
+    if (this.#tree !== undefined) return then(this.#tree);
+    const sessionId = settings.options.sessionId ?? this.#sessionId;
+    const opened = openTree(this.host, settings.compiled, { ...settings.options, sessionId, oneRun: false });
+    const use = (tree: Tree) => {
+      this.#isOpening = false;
+      this.#sessionId = sessionId;
+      this.#settings = settings;
+      this.#keep(tree);
+      if (!this.#isClosed) return then(tree);
+      // Ended while its store was being asked.
+      this.#end(tree, this.#endReason, undefined);
+      throw this.#ended();
+    };
+    if (!(opened instanceof Promise)) return use(opened);
+    this.#isOpening = true;
+    return opened.then(use, (thrown) => {
+      this.#isOpening = false;
+      if (this.#isClosed) this.#markClosed();
+      throw thrown;
+    });
+  }
+
+  #keep(tree: Tree): void {
+    this.#tree = tree;
+    this.#mark(tree);
+    tree.onRunEnded = () => {
+      this.#finishStream();
+      if (this.#isLeft) this.#mark(tree);
+      for (const signal of this.#watched) signal.removeEventListener('abort', this.#onSignal);
+      this.#watched.clear();
+      for (const resolve of this.#whenRunEnds.splice(0)) queueMicrotask(resolve);
+    };
+    tree.onPaused = () => this.#finishStream();
+    tree.onDetach = () => {
+      this.#finishStream();
+      this.#latest = undefined;
+      this.#isLeft = true;
+    };
+    const { onClosed } = tree;
+    tree.onClosed = () => {
+      onClosed?.();
+      this.#isClosed = true;
+      this.#endReason = tree.endReason;
+      this.#finishStream();
+      this.#markClosed();
+    };
+  }
+
+  /** The stream ends with what is there; what comes before the next one opens that. */
+  #finishStream(): void {
+    const open = this.#open;
+    if (open === undefined) return;
+    this.#open = undefined;
+    open.reader?.finish();
+    this.#mark(this.#tree as Tree);
+  }
+
+  /** What is published from here on belongs to the next stream. */
+  #mark(tree: Tree): void {
+    this.#isLeft = false;
+    this.#givenUpTo = tree.merge.seq;
+    tree.merge.hold();
+  }
+
+  #begin(tree: Tree, stream: Stream, input: RunInput, signal: AbortSignal | undefined): void {
+    this.#read(tree, stream);
+    const isFirst = this.#isFirst;
+    this.#isFirst = false;
+    if (isFirst) {
+      publishInitialize(tree.root, tree.isResumed);
+      if (this.#early.update !== undefined) applyUpdate(tree, this.#early.update);
+      for (const steer of this.#early.steers.splice(0)) steerTree(tree, steer, undefined);
     }
-    this.#open = { reader: taken.reader };
-    return taken.reader;
+    const stop = stream.stop ?? (signal?.aborted ? abortStop(reasonOf(signal), 'user') : undefined);
+    const onBegun = (run: RunRecord) => {
+      stream.run = run;
+    };
+    beginRun(tree.root, input, { streamId: this.host.stamp.nextId(), stop, onBegun });
+    this.#watch(signal, stream);
+  }
+
+  #read(tree: Tree, stream: Stream): void {
+    if (this.#isLeft) this.#mark(tree);
+    const reader = consumeAfter(tree, this.#givenUpTo);
+    if (reader === undefined) throw this.#busy();
+    stream.reader = reader;
+    this.#open = stream;
+    this.#latest = stream;
   }
 
   #deliver(data: Delivery, options: ExecutionOptions): AgentResponse {
@@ -162,68 +225,98 @@ class StandingSession implements HostSession {
     if (tree === undefined) {
       throw new TroupeError({ code: 'UNKNOWN_REQUEST', message: 'nothing was asked yet: start with a message' });
     }
-    if (this.#open !== undefined) {
-      const given = deliver(tree, data);
-      return given === undefined ? ended() : this.#later(given.then(() => undefined));
+    checkDelivery(tree, data);
+    const stream: Stream = { reader: undefined, run: tree.root.run, stop: undefined };
+    // What it causes appears on the stream that is open; or the reader is there before the answer, and misses nothing.
+    if (this.#open === undefined) {
+      this.#read(tree, stream);
+      const streamId = this.host.stamp.nextId();
+      for (const thread of threadsFrom(tree.root)) thread.streamId = streamId;
     }
-    // The reader is there before the answer: nothing that it causes is missed.
-    const reader = this.#openReader(tree);
-    tree.root.streamId = this.host.stamp.nextId();
-    const withdraw = (thrown: unknown) => {
-      reader.close();
-      this.#open = undefined;
-      tree.merge.hold();
-      throw thrown;
+    deliver(tree, data);
+    this.#watch(options.signal, stream);
+    return this.#response(stream, undefined);
+  }
+
+  #watch(signal: AbortSignal | undefined, { run }: Stream): void {
+    if (signal === undefined || run === undefined || this.#tree?.root.run !== run) return;
+    if (signal.aborted) return this.#abortRun(run, reasonOf(signal));
+    // Once per signal and run, however many of its streams bring it.
+    this.#watched.add(signal);
+    signal.addEventListener('abort', this.#onSignal, { once: true });
+  }
+
+  readonly #onSignal = (event: Event): void => {
+    const run = this.#tree?.root.run;
+    if (run !== undefined) this.#abortRun(run, reasonOf(event.target as AbortSignal));
+  };
+
+  #response(stream: Stream, ready: Promise<void> | undefined): AgentResponse {
+    return {
+      stream: readStream(
+        () => (ready === undefined ? stream.reader : ready.then(() => stream.reader)),
+        () => {
+          if (ready !== undefined && stream.run === undefined) stream.stop ??= abortStop(LEFT, 'user');
+          else if (this.#latest === stream) this.#abortRun(stream.run, LEFT);
+          stream.reader?.close();
+          if (this.#open !== stream) return;
+          this.#open = undefined;
+          this.#isLeft = true;
+        },
+      ),
+      controller: {
+        abort: (reason) => {
+          if (stream.run === undefined) stream.stop ??= abortStop(reason, 'user');
+          else this.#abortRun(stream.run, reason);
+        },
+      },
     };
-    try {
-      const given = deliver(tree, data);
-      watchSignal(tree, options.signal);
-      return given === undefined ? this.#response(reader) : this.#later(given.then(() => reader, withdraw));
-    } catch (thrown) {
-      return refused(catchIt(withdraw, thrown));
-    }
+  }
+
+  #abortRun(run: RunRecord | undefined, reason: string | undefined): void {
+    const root = this.#tree?.root;
+    if (root?.run !== undefined && root.run === run) stopRun(root, abortStop(reason, 'user'));
   }
 
   #assertUsable(): void {
-    if (this.#isClosed || this.host.isClosing) {
-      throw new TroupeError({
-        code: 'SESSION_ENDED',
-        message: `session "${this.sessionId}" has ended (${this.#endReason})`,
-      });
-    }
+    if (this.#isClosed || this.#tree?.isClosed || this.host.isClosing) throw this.#ended();
   }
 
-  #busy(tree: Tree): TroupeError {
-    const pending = pendingOf(tree);
+  #ended(): TroupeError {
+    const reason = this.#isClosed ? ` (${this.#endReason})` : '';
+    return new TroupeError({ code: 'SESSION_ENDED', message: `session "${this.sessionId}" has ended${reason}` });
+  }
+
+  #busy(): TroupeError {
+    const pending = this.#tree === undefined ? [] : pendingOf(this.#tree);
     const open = pending.map(({ requestId, name }) => `${requestId} (${name})`).join(', ');
-    return new TroupeError({
-      code: 'SESSION_BUSY',
-      message:
-        pending.length > 0
-          ? `a run waits for answers: ${open}`
-          : 'a run is under way; steer it, or wait for its stream_end',
-      retryable: true,
-    });
+    const message =
+      pending.length > 0
+        ? `a run waits for answers: ${open}`
+        : 'a run is under way; steer it, or wait for its stream_end';
+    return new TroupeError({ code: 'SESSION_BUSY', message, retryable: true });
   }
 
-  #takeOptions(options: ExecutionOptions): void {
-    if (!this.#isFirst || this.#tree !== undefined) return this.#assertNoOptions(options);
-    const { tools, model, generation, hostToolExecution, permissionMode, ephemeral, contextBudget, traceContext } =
-      options;
-    this.#options = {
-      ...this.#options,
-      ...(model !== undefined && { model }),
-      ...(generation !== undefined && { generation }),
-      ...(hostToolExecution !== undefined && { hostToolExecution }),
-      ...(permissionMode !== undefined && { permissionMode }),
-      ...(ephemeral !== undefined && { ephemeral }),
-      ...(contextBudget !== undefined && { contextBudget }),
-      ...(traceContext !== undefined && { traceContext }),
-      ...(tools !== undefined && { tools: [...(this.#options.tools ?? []), ...tools] }),
-    };
-    if (tools !== undefined || model !== undefined || permissionMode !== undefined) {
-      this.#compiled = prepare(this.host, this.agent, this.#options);
+  /** What the session becomes with the options of its first message. Changes nothing. */
+  #settingsWith(options: ExecutionOptions): Settings {
+    if (this.#tree !== undefined || Object.keys(options).every((key) => key === 'signal')) {
+      this.#assertNoOptions(options);
+      return this.#settings;
     }
+    const { tools, signal, streaming, sessionRef, forkSession, ...rest } = options;
+    if (forkSession || (sessionRef !== undefined && typeof sessionRef !== 'string')) {
+      const message = 'forkSession and a snapshot as sessionRef: use host.fork, or the id of a stored session';
+      throw new TroupeError({ code: 'INVALID_OPTION', message });
+    }
+    const merged: RunOptions = {
+      ...this.#settings.options,
+      ...rest,
+      ...(streaming !== undefined && { streaming }),
+      ...(sessionRef !== undefined && { sessionId: sessionRef }),
+      ...(tools !== undefined && { tools: [...(this.#settings.options.tools ?? []), ...tools] }),
+    };
+    const compiled = prepare(this.host, this.agent, merged);
+    return { compiled, options: merged };
   }
 
   #assertNoOptions(options: ExecutionOptions): void {
@@ -235,95 +328,55 @@ class StandingSession implements HostSession {
     });
   }
 
-  #response(reader: MergeReader): AgentResponse {
-    const controller = { abort: (reason?: string) => this.#abortRun(reason) };
-    return {
-      stream: readStream(
-        async () => reader,
-        () => this.#abortRun('the consumer left'),
-      ),
-      controller,
-    };
-  }
-
-  #later(opening: Promise<MergeReader | undefined>): AgentResponse {
-    let isAborted = false;
-    opening.catch(() => {});
-    const controller = {
-      abort: (reason?: string) => {
-        isAborted = true;
-        void opening.then(
-          () => this.#abortRun(reason),
-          () => {},
-        );
-      },
-    };
-    return {
-      stream: readStream(
-        () => opening,
-        () => !isAborted && this.#abortRun('the consumer left'),
-      ),
-      controller,
-    };
-  }
-
-  #abortRun(reason: string | undefined): void {
-    const root = this.#tree?.root;
-    if (root !== undefined) stopRun(root, abortStop(reason, 'user'));
-  }
-
   update(config: SessionUpdateData): void {
     this.#assertUsable();
     if (this.#tree !== undefined) return applyUpdate(this.#tree, config);
-    const { permissionMode, model, tools } = config;
-    this.#options = {
-      ...this.#options,
+    const { permissionMode, model, tools = [] } = config;
+    // Refused now or not at all; told once the session has begun.
+    prepare(this.host, this.agent, {
+      ...this.#settings.options,
       ...(permissionMode !== undefined && { permissionMode }),
       ...(model !== undefined && { model }),
-      ...(tools !== undefined && { tools }),
-    };
-    this.#compiled = prepare(this.host, this.agent, this.#options);
+      tools: [...(this.#settings.options.tools ?? []).filter((tool) => 'kind' in tool), ...tools],
+    });
+    this.#early.update = { ...this.#early.update, ...config };
   }
 
   steer(data: SteerData): void {
     this.#assertUsable();
-    if (this.#tree === undefined) {
-      throw new TroupeError({ code: 'SESSION_IDLE', message: 'there is nothing to steer: start with a message' });
-    }
-    steerTree(this.#tree, data, undefined);
+    if (this.#tree === undefined) this.#early.steers.push(data);
+    else steerTree(this.#tree, data, undefined);
   }
 
   abort(reason?: string): void {
     if (this.#isClosed) return;
-    const tree = this.#tree;
-    if (tree === undefined) return this.#endUnopened();
-    tree.root.endsSession = true;
-    if (tree.root.run !== undefined) stopRun(tree.root, abortStop(reason, 'user'));
-    else tree.root.actor.send({ type: 'session.close', reason: 'aborted' });
+    if (this.#tree !== undefined) return this.#end(this.#tree, 'aborted', reason);
+    this.#endUnopened('aborted');
   }
 
-  #endUnopened(): void {
+  #end(tree: Tree, as: string, reason: string | undefined): void {
+    const { root } = tree;
+    root.endsSession = true;
+    if (root.run !== undefined) stopRun(root, abortStop(reason, 'user'));
+    else root.actor.send({ type: 'session.close', reason: as });
+  }
+
+  /** Nothing of it is in the host yet; where it is about to be, its opener ends it. */
+  #endUnopened(as: string): void {
     this.#isClosed = true;
-    if (this.#opening === undefined) this.#markClosed();
-    else void this.#opening.then((tree) => tree.root.actor.send({ type: 'session.close', reason: 'aborted' }));
+    this.#endReason = as;
+    if (!this.#isOpening) this.#markClosed();
   }
 
   state(): ExecutionState {
-    const tree = this.#tree;
-    if (this.#isClosed || tree === undefined) {
-      return this.#isClosed
-        ? { type: this.#endReason === 'aborted' ? 'aborted' : 'completed', reason: this.#endReason }
-        : { type: 'idle' };
-    }
-    return stateOf(tree.root);
+    if (this.#isClosed) return endedState(this.#endReason);
+    return this.#tree === undefined ? { type: 'idle' } : stateOf(this.#tree.root);
   }
 
   async close(): Promise<void> {
     if (!this.#isClosed) {
-      const tree = this.#tree;
-      if (tree === undefined) this.#endUnopened();
-      else if (tree.root.run !== undefined) this.abort('the session is being closed');
-      else tree.root.actor.send({ type: 'session.close', reason: 'completed' });
+      if (this.#tree === undefined) this.#endUnopened('completed');
+      else this.#end(this.#tree, 'completed', 'the session is being closed');
     }
     return this.#closed;
   }
@@ -333,70 +386,7 @@ class StandingSession implements HostSession {
   }
 }
 
-function watchSignal(tree: Tree, signal: AbortSignal | undefined): void {
-  if (signal === undefined) return;
-  const { run } = tree.root;
-  const stop = () => {
-    if (tree.root.run === run) stopRun(tree.root, abortStop(reasonOf(signal), 'user'));
-  };
-  if (signal.aborted) return stop();
-  signal.addEventListener('abort', stop, { once: true });
-  const { onRunEnded } = tree;
-  tree.onRunEnded = (end) => {
-    signal.removeEventListener('abort', stop);
-    tree.onRunEnded = onRunEnded;
-    onRunEnded?.(end);
-  };
-}
-
-/**
- * A stream that takes effect before it is read: an async generator that was never started runs no `finally`, so this
- * one is made by hand.
- */
-function readStream(open: () => Promise<MergeReader | undefined>, leave: () => void): AgentResponse['stream'] {
-  let isOver = false;
-  let reader: MergeReader | undefined;
-  const stream: AgentResponse['stream'] = {
-    async next() {
-      if (isOver) return { done: true, value: undefined };
-      try {
-        reader ??= await open();
-      } catch (thrown) {
-        isOver = true;
-        throw thrown;
-      }
-      const step: IteratorResult<AgentEvent, void> =
-        reader === undefined ? { done: true, value: undefined } : await reader.next();
-      if (step.done) isOver = true;
-      return step;
-    },
-    async return() {
-      if (!isOver) {
-        isOver = true;
-        leave();
-        reader?.close();
-      }
-      return { done: true, value: undefined };
-    },
-    async throw(thrown) {
-      await stream.return(undefined);
-      throw thrown;
-    },
-    [Symbol.asyncIterator]: () => stream,
-    [Symbol.asyncDispose]: async () => {
-      await stream.return(undefined);
-    },
-  };
-  return stream;
-}
-
-const ended = (): AgentResponse => ({
-  stream: readStream(
-    async () => undefined,
-    () => {},
-  ),
-  controller: { abort() {} },
-});
+const LEFT = 'the consumer left';
 
 /** Wrong use: the first `next()` rejects, and the session is as it was. */
 const refused = (thrown: unknown): AgentResponse => ({
@@ -406,11 +396,3 @@ const refused = (thrown: unknown): AgentResponse => ({
   ),
   controller: { abort() {} },
 });
-
-function catchIt(action: (thrown: unknown) => never, given: unknown): unknown {
-  try {
-    return action(given);
-  } catch (thrown) {
-    return thrown;
-  }
-}

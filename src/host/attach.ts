@@ -2,12 +2,14 @@ import type { AgentEvent } from '../contracts/index.js';
 import { TroupeError } from '../kernel/errors.js';
 import type { MergeReader } from '../kernel/event-merge.js';
 import type { HostCore } from './host-core.js';
-import { loggedEvents } from './run.js';
+import { fromStart, loggedEvents } from './replay.js';
 import type { Tree } from './thread.js';
+
+type Position = number | string | undefined;
 
 /**
  * What the log has after a point, then live, with no gap and no double. A reader that falls far behind goes on from
- * the log: it misses increments and tool updates then, no message. Ends after the root's `stream_end`.
+ * the log: it misses increments and tool updates then, no message. Ends after the root's `stream_end` if no run follows.
  */
 export async function* attach(
   host: HostCore,
@@ -16,70 +18,66 @@ export async function* attach(
 ): AsyncGenerator<AgentEvent> {
   const tree = host.trees.get(sessionId);
   if (tree === undefined) return yield* stored(host, sessionId, options.after);
-  let isLost = false;
   const lose = () => {
     isLost = true;
   };
+  let isLost = false;
   let live: MergeReader = tree.merge.observe(lose);
-  let last = -1;
   try {
-    last = await positionOf(tree, options.after);
-    let upTo = tree.merge.seq;
-    for await (const event of loggedEvents(tree, last, upTo)) yield event;
-    last = Math.max(last, upTo);
-    // The session may have ended while the log was being read: what is queued is still given.
-    const finish = () => live.finish();
-    if (tree.isClosed) finish();
-    const { onClosed } = tree;
-    tree.onClosed = () => {
-      onClosed?.();
-      finish();
-    };
+    let last = await positionOf(tree, options.after);
     for (;;) {
-      const step = await live.next();
-      if (!step.done) {
-        if (step.value.seq <= last) continue;
-        yield step.value;
-        last = step.value.seq;
-        if (step.value.type === 'stream_end' && step.value.threadId === undefined && tree.root.run === undefined)
-          return;
-        continue;
+      const upTo = tree.merge.seq;
+      for await (const event of loggedEvents(tree, last, upTo)) yield event;
+      last = Math.max(last, upTo);
+      if (isBetweenRuns(tree, last)) return;
+      for (let step = await live.next(); !step.done; step = await live.next()) {
+        const { value: event } = step;
+        if (event.seq <= last) continue;
+        yield event;
+        last = event.seq;
+        if (event.type === 'stream_end' && event.threadId === undefined && isBetweenRuns(tree, last)) return;
       }
       if (!isLost) return;
       isLost = false;
       live = tree.merge.observe(lose);
-      upTo = tree.merge.seq;
-      for await (const event of loggedEvents(tree, last, upTo)) yield event;
-      last = upTo;
     }
   } finally {
     live.close();
   }
 }
 
-async function* stored(
-  host: HostCore,
-  sessionId: string,
-  after: number | string | undefined,
-): AsyncGenerator<AgentEvent> {
+/** Nothing more comes: no run is under way, and all that was published has been given. */
+const isBetweenRuns = (tree: Tree, last: number) => tree.root.run === undefined && last >= tree.merge.seq;
+
+async function* stored(host: HostCore, sessionId: string, after: Position): AsyncGenerator<AgentEvent> {
+  // Its last events may still be on their way into the store.
+  await host.closing.get(sessionId);
   const handle = await host.store.load(sessionId);
-  let isAfter = typeof after !== 'string';
-  for await (const event of handle.events) {
-    if (isAfter && (typeof after !== 'number' || event.seq > after)) yield event;
-    if (event.id === after) isAfter = true;
+  try {
+    let from = typeof after === 'number' ? after : 0;
+    let isAfter = typeof after !== 'string';
+    for await (const event of handle.events) {
+      if (isAfter) {
+        if (event.seq > from) yield fromStart(event, from);
+      } else if (event.id === after) {
+        isAfter = true;
+        from = event.seq;
+      }
+    }
+    if (!isAfter) throw unknownPosition(sessionId, after);
+  } finally {
+    await handle.close();
   }
-  await handle.close();
-  if (!isAfter) throw unknownPosition(sessionId, after);
 }
 
-async function positionOf(tree: Tree, after: number | string | undefined): Promise<number> {
+async function positionOf(tree: Tree, after: Position): Promise<number> {
   if (after === undefined) return 0;
   if (typeof after === 'number') return after;
-  for await (const event of loggedEvents(tree, 0, tree.merge.seq)) if (event.id === after) return event.seq;
+  for await (const event of loggedEvents(tree, 0)) if (event.id === after) return event.seq;
   throw unknownPosition(tree.sessionId, after);
 }
 
-const unknownPosition = (sessionId: string, after: unknown) =>
+const unknownPosition = (sessionId: string, after: Position) =>
   new TroupeError({
     code: 'INVALID_OPTION',
     message: `session "${sessionId}" has no event "${String(after)}"; give a seq or the id of one of its logged events`,

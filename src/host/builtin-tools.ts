@@ -1,10 +1,8 @@
-import { validateJson } from '../kernel/schema.js';
 import { errorResult } from '../kernel/tool-result.js';
 import type { BuiltinName } from './agent-tools.js';
-import { MAX_OUTPUT_FAULTS } from './output.js';
-import { ask } from './questions.js';
+import { MAX_OUTPUT_FAULTS, readValue } from './output.js';
 import type { ToolOutcome } from './thread.js';
-import type { Call } from './tool-call.js';
+import { askFor, type Call } from './tool-call.js';
 import { callTransfer } from './transfer-call.js';
 
 /** What each tool of the host itself does. Their arguments are checked here, not against a schema. */
@@ -16,10 +14,10 @@ export const builtinTools: Readonly<Record<BuiltinName, (call: Call) => ToolOutc
 
   async complete_task(call) {
     const { outputSchema = {} } = call.thread.agent.driver.descriptor;
-    const value = outputSchema.type === 'object' ? call.args : (call.args as { output?: unknown }).output;
-    const errors = await validateJson(outputSchema, value);
-    if (errors.length === 0) return { result: says('The task is complete.'), ending: { complete: { value } } };
-    const text = `the result does not fit: ${errors.join('; ')}`;
+    const given = outputSchema.type === 'object' ? call.args : (call.args as { output?: unknown }).output;
+    const { faults, value } = await readValue(call.thread, outputSchema, given);
+    if (faults.length === 0) return { result: says('The task is complete.'), ending: { complete: { value } } };
+    const text = `the result does not fit: ${faults.join('; ')}`;
     const result = errorResult('invalid_tool_params', text);
     if (call.run.outputFaults++ < MAX_OUTPUT_FAULTS) return { result };
     return { result, ending: { failure: { code: 'OUTPUT_INVALID', message: text } } };
@@ -31,19 +29,23 @@ export const builtinTools: Readonly<Record<BuiltinName, (call: Call) => ToolOutc
     const question = textArg(call, 'question');
     if (question === undefined) return { result: errorResult('invalid_tool_params', '/question must be a text') };
     const args = call.args as { header?: unknown; options?: unknown; multiSelect?: unknown };
-    const options = Array.isArray(args.options) ? args.options.map(String) : undefined;
+    const given = Array.isArray(args.options) ? [...new Set(args.options.map(String))] : [];
+    const options = given.length > 0 ? given : undefined;
     const answers =
       options === undefined
         ? { type: 'string' }
         : args.multiSelect === true
-          ? { type: 'array', items: { enum: options } }
+          ? { type: 'array', items: { enum: options }, uniqueItems: true }
           : { enum: options };
-    const answer = await ask(call.thread, {
+    const answer = await askFor(call, {
       kind: 'clarification',
       message: question,
       ...(typeof args.header === 'string' && { title: args.header }),
       requestedSchema: { type: 'object', properties: { answers }, required: ['answers'] },
-      context: { toolRequestId: call.requestId, questions: [{ question, ...(options && { options }) }] },
+      context: {
+        toolRequestId: call.requestId,
+        questions: [{ question, ...(options && { options, multiSelect: args.multiSelect === true }) }],
+      },
     });
     if (answer.action !== 'accept') {
       const reason = answer._meta?.reason;
@@ -51,8 +53,8 @@ export const builtinTools: Readonly<Record<BuiltinName, (call: Call) => ToolOutc
         answer.action === 'decline' ? 'the user declined to answer' : `no answer${reason ? `: ${String(reason)}` : ''}`;
       return { result: errorResult('declined', `declined: ${text}`) };
     }
-    const given = answer.content?.answers;
-    return { result: says(typeof given === 'string' ? given : JSON.stringify(given)) };
+    const said = answer.content?.answers;
+    return { result: says(typeof said === 'string' ? said : JSON.stringify(said)) };
   },
 };
 

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { createActor } from 'xstate';
 import { createChildPool, type Pool } from '../../machines/child-pool.logic.js';
+import type { SessionOutput } from '../../machines/session.events.js';
 import type {
   AgentDefinition,
   Clock,
@@ -17,7 +18,7 @@ import { createStamp } from '../kernel/stamp.js';
 import { type CompositionMachine, wireSession } from './agent-logics.js';
 import { createSession } from './agent-session.js';
 import { attach } from './attach.js';
-import { abortStop, stopRun } from './end-run.js';
+import { abortStop, endBroken, stopRun } from './end-run.js';
 import type { HostCore, ModelRegistry } from './host-core.js';
 import { closeTree } from './open-session.js';
 import { createPermits } from './permits.js';
@@ -80,6 +81,7 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
     patterns: new Set(Object.keys(parts.compositions)),
     threads: new Map(),
     trees: new Map(),
+    closing: new Map(),
     compiled: new WeakMap(),
     strays: new Set(),
     sessionLogic: undefined as never,
@@ -91,9 +93,11 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
     pool = own;
     return {
       order() {},
-      childEnded(sessionId) {
+      childEnded(sessionId, output, error) {
         const tree = core.trees.get(sessionId);
-        if (tree !== undefined) closeTree(tree);
+        if (tree === undefined) return;
+        if (tree.root.run !== undefined) endBroken(tree.root, error);
+        closeTree(tree, (output as SessionOutput | undefined)?.reason ?? 'failed');
       },
       dispose() {},
     };
@@ -144,16 +148,16 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
 /** Takes no more work, lets runs end for a while, aborts the rest, and waits until every session is gone. */
 async function closeHost(core: HostCore, drainMs: number): Promise<void> {
   core.isClosing = true;
-  const allClosed = () => Promise.all([...core.trees.values()].map(whenClosed));
-  if (drainMs > 0) await within(core, allClosed(), drainMs);
+  const allClosed = () => Promise.all([...[...core.trees.values()].map(whenClosed), ...core.closing.values()]);
   const left = allClosed();
-  for (const tree of [...core.trees.values()]) {
-    const { root } = tree;
+  for (const { root } of [...core.trees.values()]) {
     root.endsSession = true;
-    if (root.run !== undefined) stopRun(root, abortStop('the host is being closed', 'host'));
-    else root.actor.send({ type: 'session.close', reason: 'aborted' });
+    if (root.run === undefined) root.actor.send({ type: 'session.close', reason: 'completed' });
   }
+  if (drainMs > 0) await within(core, left, drainMs);
+  for (const { root } of [...core.trees.values()]) stopRun(root, abortStop('the host is being closed', 'host'));
   await left;
+  await allClosed();
   if (core.strays.size > 0) await within(core, Promise.all(core.strays), core.abortTimeoutMs);
 }
 

@@ -77,7 +77,7 @@ export interface CrewState {
   live: () => Thread[];
 }
 
-const newCrewState = (): CrewState => ({
+export const newCrewState = (): CrewState => ({
   outcomes: [],
   last: undefined,
   firstFailure: undefined,
@@ -124,6 +124,7 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
   let isStopping = false;
   let saysStopped = false;
   let isPumping = false;
+  let isPumpPlanned = false;
   /** 0: nothing was started since the event loop had its turn. */
   let sliceEnd = 0;
   let isHeld = false;
@@ -352,7 +353,14 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
       crew.delegations.delete(job.requestId);
       answer?.(outcome);
     }
-    pump();
+    // Not at once: its end may be that of the whole.
+    if (hasMore() && !isPumpPlanned) {
+      isPumpPlanned = true;
+      queueMicrotask(() => {
+        isPumpPlanned = false;
+        pump();
+      });
+    }
     if (!isStopping) {
       pool.report({
         type: 'child.settled',
@@ -458,6 +466,8 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
     childEnded,
     dispose() {
       isStopping = true;
+      // There is nobody to hear it any more.
+      saysStopped = true;
       for (const job of jobs.values()) job.cancelDelay?.();
     },
   };

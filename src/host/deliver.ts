@@ -6,52 +6,50 @@ import type {
   ToolResultData,
 } from '../contracts/index.js';
 import { TroupeError } from '../kernel/errors.js';
+import { jsonFault } from '../kernel/json-value.js';
 import { narrowPermissionMode } from '../kernel/narrow.js';
 import { toToolResult } from '../kernel/tool-result.js';
+import { compileAgent } from './compile-agent.js';
 import { assertMode } from './open-session.js';
-import { checkAnswer, settle } from './questions.js';
+import { checkAnswer, type Question, settle } from './questions.js';
 import { notice, publish, threadsFrom } from './session-tree.js';
 import type { Thread, Tree } from './thread.js';
 import { cancelCall } from './tool-call.js';
 
 export type Delivery = Exclude<SessionStreamData, { kind: 'message' }>;
 
-/**
- * Hands answers to what asked for them. Throws (or rejects) with `UNKNOWN_REQUEST` or `INVALID_ANSWER`, and then
- * nothing has changed.
- */
-export function deliver(tree: Tree, data: Delivery): undefined | Promise<void> {
-  if (data.kind === 'elicitation_response') return answer(tree, data.requestId, data.response);
+/** Throws with `UNKNOWN_REQUEST` or `INVALID_ANSWER` what cannot be delivered. Changes nothing. */
+export function checkDelivery(tree: Tree, data: Delivery): void {
+  if (data.kind === 'elicitation_response') {
+    const question = tree.questions.get(data.requestId);
+    if (question === undefined) throw unknownRequest(tree, data.requestId);
+    return checkAnswer(question, data.response);
+  }
   const results = data.kind === 'tool_result' ? [data] : data.results;
+  if (!Array.isArray(results) || results.length === 0) {
+    throw new TroupeError({ code: 'INVALID_ANSWER', message: 'tool_results needs results, a list with at least one' });
+  }
   const seen = new Set<string>();
-  const found = results.map(({ requestId, result }) => {
-    const call = tree.consumerCalls.get(requestId);
-    if (call === undefined || seen.has(requestId)) throw unknownRequest(tree, requestId);
+  for (const { requestId, result } of results) {
+    if (!tree.consumerCalls.has(requestId) || seen.has(requestId)) throw unknownRequest(tree, requestId);
     seen.add(requestId);
-    if (typeof result !== 'object' || result === null || !Array.isArray(result.llmContent)) {
-      throw new TroupeError({
-        code: 'INVALID_ANSWER',
-        message: `the result of ${requestId} needs llmContent, a list of parts`,
-      });
-    }
-    return { call, result };
-  });
-  for (const { call, result } of found) call.answer?.(result);
-  return undefined;
+    const isResult = typeof result === 'object' && result !== null && Array.isArray(result.llmContent);
+    const fault = isResult ? jsonFault(result) : ' needs llmContent, a list of parts';
+    if (fault === undefined) continue;
+    throw new TroupeError({ code: 'INVALID_ANSWER', message: `the result of ${requestId}${fault}` });
+  }
 }
 
-export function answer(tree: Tree, requestId: string, response: ElicitationAnswer): undefined | Promise<void> {
-  const question = tree.questions.get(requestId);
-  if (question === undefined) throw unknownRequest(tree, requestId);
-  const checked = checkAnswer(question, response);
-  if (checked === undefined) settle(question, { ...response, requestId });
-  else {
-    return checked.then(() => {
-      if (question.settled) throw unknownRequest(tree, requestId);
-      settle(question, { ...response, requestId });
-    });
+/** Hands answers to what asked for them; all of them or, when it throws as `checkDelivery` does, none. */
+export function deliver(tree: Tree, data: Delivery): void {
+  checkDelivery(tree, data);
+  if (data.kind === 'elicitation_response') {
+    const { requestId, response } = data;
+    settle(tree.questions.get(requestId) as Question, { ...response, requestId });
+    return;
   }
-  return undefined;
+  const results = data.kind === 'tool_result' ? [data] : data.results;
+  for (const { requestId, result } of results) tree.consumerCalls.get(requestId)?.answer?.(result);
 }
 
 /** `run.respond`: an answer to a question, or the result of a consumer's tool. */
@@ -67,10 +65,7 @@ export function respondTo(
     deliver(tree, { kind: 'tool_result', requestId, result: toToolResult(given.result) });
     return;
   }
-  // Only while the validator is still loading; a refusal is told where a person sees it.
-  answer(tree, requestId, given as ElicitationAnswer)?.catch((thrown: Error) =>
-    notice(tree.root, 'ANSWER_REFUSED', 'warning', thrown.message),
-  );
+  deliver(tree, { kind: 'elicitation_response', requestId, response: given as ElicitationAnswer });
 }
 
 function unknownRequest(tree: Tree, requestId: unknown): TroupeError {
@@ -81,20 +76,29 @@ function unknownRequest(tree: Tree, requestId: unknown): TroupeError {
   });
 }
 
-/** Takes effect at once for what the host decides, at the next model request for what the request carries. */
+/**
+ * Takes effect at once for what the host decides, at the next model request for what the request carries. Throws what
+ * is wrong, and then nothing has changed.
+ */
 export function applyUpdate(tree: Tree, update: SessionUpdateData): void {
-  const { permissionMode, model, title, config } = update;
+  const { permissionMode, model, tools, title, config } = update;
+  const { host, settings, root } = tree;
   if (permissionMode !== undefined) assertMode(permissionMode);
-  if (model !== undefined) {
-    const fault = tree.host.models.fault(model);
-    if (fault !== undefined) throw new TroupeError({ code: 'UNKNOWN_MODEL', message: fault });
-    tree.settings.model = model;
+  const fault = model === undefined ? undefined : host.models.fault(model);
+  if (fault !== undefined) throw new TroupeError({ code: 'UNKNOWN_MODEL', message: fault });
+  if (tools !== undefined) {
+    // What runs in process stays: an update brings descriptors only.
+    const runTools = [...tree.runTools.filter((tool) => 'kind' in tool), ...tools];
+    root.agent = compileAgent(host, root.agent.definition, { runTools, model: model ?? settings.model });
+    tree.runTools = runTools;
   }
-  if (permissionMode !== undefined) tree.settings.permissionMode = narrowPermissionMode(permissionMode);
-  publish(tree.root, {
+  if (model !== undefined) settings.model = model;
+  if (permissionMode !== undefined) settings.permissionMode = narrowPermissionMode(permissionMode);
+  publish(root, {
     type: 'session_update',
-    ...(permissionMode !== undefined && { permissionMode: tree.settings.permissionMode }),
+    ...(permissionMode !== undefined && { permissionMode: settings.permissionMode }),
     ...(typeof model === 'string' && { model }),
+    ...(tools !== undefined && { tools: [...tools] }),
     ...(title !== undefined && { title }),
     ...(config !== undefined && { config }),
     source: 'user',
@@ -104,8 +108,10 @@ export function applyUpdate(tree: Tree, update: SessionUpdateData): void {
 /** Steers one thread, or every live one (`'*'`). A composition hands it on to its live children. */
 export function steerTree(tree: Tree, steer: SteerData, threadId: string | undefined): void {
   const all = [...threadsFrom(tree.root)];
+  // One object for all who get it: what is handed on from several of them is taken once.
+  const words = steer.message === undefined ? undefined : { message: steer.message };
   if (threadId === '*') {
-    for (const thread of all) if (thread.agent.behaviour === 'turn') steerThread(thread, steer);
+    for (const thread of all) if (thread.agent.behaviour === 'turn') steerThread(thread, steer, words);
     return;
   }
   const target = all.find((thread) => thread.threadId === threadId);
@@ -113,25 +119,25 @@ export function steerTree(tree: Tree, steer: SteerData, threadId: string | undef
     const live = all.map((thread) => thread.threadId ?? 'the root').join(', ');
     throw new TroupeError({ code: 'UNKNOWN_THREAD', message: `no live thread "${threadId}"; live: ${live}` });
   }
-  steerThread(target, steer);
+  steerThread(target, steer, words);
 }
 
-function steerThread(thread: Thread, steer: SteerData): void {
+function steerThread(thread: Thread, steer: SteerData, words: SteerData | undefined): void {
   if (thread.agent.behaviour !== 'turn') {
     const live = [...(thread.children ?? [])];
-    if (live.length > 0) for (const child of live) steerThread(child, steer);
-    else if (steer.message !== undefined) thread.steers.push(steer);
+    if (live.length > 0) for (const child of live) steerThread(child, steer, words);
+    // Nobody is there right now: whoever begins next takes it.
+    else if (words !== undefined) thread.steers.push(words);
     return;
   }
-  if (steer.message !== undefined) thread.steers.push({ message: steer.message });
+  if (words !== undefined) thread.steers.push(words);
+  const { run } = thread;
   switch (steer.action) {
     case undefined:
       break;
     case 'interrupt':
-      if (thread.run?.cutTurn !== undefined && thread.run.stop === undefined) {
-        thread.run.interrupted = true;
-        thread.run.cutTurn(false);
-      }
+      // A thread that is held has nothing in flight.
+      if (run?.stop === undefined && thread.resumeTurn === undefined) run?.cutTurn?.('interrupt');
       break;
     case 'pause':
       thread.isPaused = true;
@@ -143,13 +149,10 @@ function steerThread(thread: Thread, steer: SteerData): void {
     case 'background':
       thread.tree.onDetach?.();
       break;
-    default:
-      notice(
-        thread,
-        'UNKNOWN_STEER_ACTION',
-        'warning',
-        `"${steer.action}" is no action of this executor; nothing was done`,
-      );
+    default: {
+      const text = `"${steer.action}" is no action of this executor; nothing was done`;
+      notice(thread, 'UNKNOWN_STEER_ACTION', 'warning', text);
+    }
   }
 }
 

@@ -1,8 +1,9 @@
 import type { StreamEndData } from '../contracts/index.js';
+import { describeError } from '../kernel/errors.js';
 import { cancelQuestion } from './questions.js';
 import { enter, leave, publish, settled, threadsFrom } from './session-tree.js';
 import { keepOutput } from './state-updates.js';
-import type { RunEnd, RunRecord, RunStop, Thread } from './thread.js';
+import type { RunEnd, RunRecord, RunStop, Thread, Tree } from './thread.js';
 import { cancelCalls } from './tool-call.js';
 
 /** The data of a run that is cut short by a caller. */
@@ -19,22 +20,50 @@ export function stopRun(thread: Thread, stop: RunStop): void {
   const { run, tree } = thread;
   if (run === undefined || run.stop !== undefined) return;
   run.stop = stop;
-  for (const question of [...(thread.questions ?? [])]) cancelQuestion(question, stop.data.reason ?? stop.reason);
+  const { clock, abortTimeoutMs } = tree.host;
+  run.stoppedAt = clock.now();
+  run.left = thread.actor.getSnapshot().value;
   thread.actor.send({ type: 'session.abort' });
+  for (const question of [...(thread.questions ?? [])]) cancelQuestion(question, stop.data.reason ?? stop.reason);
   if (thread.run !== run) return;
   // Between turns, where only a question was waited for, there is nobody to report the end.
   const isBetweenTurns = run.cutTurn === undefined && run.calls.every((call) => call.stage === 'done');
   if (thread.agent.behaviour === 'turn' && isBetweenTurns) return endRun(thread, stop);
-  const { host } = tree;
-  tree.cancelForce ??= host.clock.schedule(() => {
-    tree.cancelForce = undefined;
-    for (const late of threadsFrom(thread)) late.run?.cutTurn?.(true);
-  }, host.abortTimeoutMs);
+  tree.cancelForce ??= clock.schedule(() => forceLate(tree), abortTimeoutMs);
+}
+
+/** Cuts off what was told to stop and has not ended in time, children first; waits on for what has time left. */
+function forceLate(tree: Tree): void {
+  const { clock, abortTimeoutMs } = tree.host;
+  const now = clock.now();
+  tree.cancelForce = undefined;
+  let waitMs = Number.POSITIVE_INFINITY;
+  for (const thread of threadsFrom(tree.root)) {
+    const { run } = thread;
+    if (run?.stop === undefined) continue;
+    const leftMs = run.stoppedAt + abortTimeoutMs - now;
+    if (leftMs <= 0) force(thread, run);
+    if (thread.run === run) waitMs = Math.min(waitMs, leftMs > 0 ? leftMs : abortTimeoutMs);
+  }
+  if (waitMs < Number.POSITIVE_INFINITY) tree.cancelForce ??= clock.schedule(() => forceLate(tree), waitMs);
+}
+
+function force(thread: Thread, run: RunRecord): void {
+  if (run.cutTurn !== undefined) return run.cutTurn('force');
+  const isAlone = thread.children === undefined || thread.children.size === 0;
+  // A composition that waits for code of its author, with nothing running below it.
+  if (thread.agent.behaviour !== 'turn' && isAlone) endRun(thread, forcedEnd(run));
+}
+
+/** The end of a run that was cut off. */
+export function forcedEnd({ stop }: RunRecord): RunEnd {
+  return { reason: stop?.reason ?? 'aborted', data: { ...stop?.data, forced: true } };
 }
 
 /**
  * Ends a run: open calls and questions get their answers, the `stream_end` goes out once all before it is durable, and
- * the session hears of it: by its actor, or through `report` where a composition stands between.
+ * the session hears of it: by its actor, or through `report` where a composition stands between. What a person said
+ * before the `stream_end` prolongs a run that would have completed.
  */
 export function endRun(
   thread: Thread,
@@ -50,7 +79,10 @@ export function endRun(
   stopWorkTimer(run);
   const publishEnd = () => {
     if (thread.run !== run) return;
+    if (thread.steers.length > 0 && isProlonged(thread, run, end)) return goOn(thread);
     thread.run = undefined;
+    thread.isPaused = false;
+    if (run.working > 0) for (let at = thread.parent; at !== undefined; at = at.parent) countDown(at, run.working);
     if (thread.parent === undefined) {
       tree.cancelForce?.();
       tree.cancelForce = undefined;
@@ -61,8 +93,9 @@ export function endRun(
     const finalEnd: RunEnd = { reason: reached.reason, data };
     thread.end = finalEnd;
     thread.parent?.run?.tally.addTally(run.tally);
+    if (thread.steers.length > 0) handOnSteers(thread);
     publish(thread, { type: 'stream_end', reason: reached.reason, data });
-    const endsSession = thread.endsSession || tree.storeError !== undefined;
+    const endsSession = thread.endsSession || tree.storeError !== undefined || reached.reason === 'max_budget';
     report(reached.reason, endsSession);
     if (thread.parent === undefined) tree.onRunEnded?.(finalEnd);
   };
@@ -75,6 +108,42 @@ export function endRun(
   });
 }
 
+function isProlonged(thread: Thread, run: RunRecord, { reason, data }: RunEnd): boolean {
+  if (reason !== 'completed' || run.stop !== undefined || thread.agent.behaviour !== 'turn') return false;
+  if (data.handoffTarget !== undefined || data.escalateReason !== undefined) return false;
+  return thread.steers.some((steer) => steer.message !== undefined);
+}
+
+/** Another turn, from where the last one left the session. */
+function goOn(thread: Thread): void {
+  const isCalling = thread.actor.getSnapshot().value === 'awaitingTool';
+  thread.actor.send({ type: isCalling ? 'calls.settled' : 'turn.continued' });
+}
+
+/** What was said to a thread that is over goes to whoever goes on in its place: nobody's words are lost. */
+function handOnSteers({ parent, steers }: Thread): void {
+  if (parent === undefined) return;
+  for (const steer of steers.splice(0)) {
+    if (steer.message !== undefined && !parent.steers.includes(steer)) parent.steers.push(steer);
+  }
+}
+
+/** A session whose actor broke without ending its run: the host ends it in its place. */
+export function endBroken(thread: Thread, thrown: unknown): void {
+  const { code, message } = describeError(thrown ?? 'the session broke', 'INTERNAL');
+  const { run, tree } = thread;
+  for (const question of [...(thread.questions ?? [])]) cancelQuestion(question, message);
+  cancelCalls(thread, message);
+  tree.merge.completeMessage(thread, true);
+  if (run !== undefined) stopWorkTimer(run);
+  publish(thread, { type: 'error', code, message, fatal: true });
+  const end: RunEnd = { reason: 'failed', data: { code, message } };
+  thread.run = undefined;
+  thread.end = end;
+  publish(thread, { type: 'stream_end', ...end });
+  if (thread.parent === undefined) tree.onRunEnded?.(end);
+}
+
 function storeFailure(thread: Thread): RunEnd {
   const { code, message } = thread.tree.storeError as { code: string; message: string };
   publish(thread, { type: 'error', code, message, fatal: true });
@@ -84,14 +153,23 @@ function storeFailure(thread: Thread): RunEnd {
 function endData(run: RunRecord, data: StreamEndData): StreamEndData {
   const usage = run.tally.totals();
   const cost = run.tally.cost();
-  const all: StreamEndData = { ...data };
-  if (Object.keys(usage).length > 0) all.usage = usage;
-  if (cost !== undefined) all.cost = cost;
-  if (run.turns > 0) all.numTurns = run.turns;
-  return all;
+  const sums: StreamEndData = {};
+  if (run.tally.calls > 0) sums.usage = usage;
+  if (cost !== undefined) sums.cost = cost;
+  if (run.turns > 0) sums.numTurns = run.turns;
+  return Object.assign(sums, data);
 }
 
-export function stopWorkTimer(run: RunRecord): void {
+function stopWorkTimer(run: RunRecord): void {
   run.cancelWorkTimer?.();
   run.cancelWorkTimer = undefined;
+}
+
+/** So much less is in flight in a thread; with the last of it its time stands still. */
+export function countDown({ run, tree }: Thread, by: number): void {
+  if (run === undefined) return;
+  run.working = Math.max(0, run.working - by);
+  if (run.working > 0 || run.cancelWorkTimer === undefined) return;
+  run.workUsedMs += tree.host.clock.now() - run.workSince;
+  stopWorkTimer(run);
 }

@@ -45,6 +45,8 @@ export interface HostCore {
   readonly patterns: ReadonlySet<string>;
   readonly threads: Map<string, Thread>;
   readonly trees: Map<string, Tree>;
+  /** Sessions that have ended and whose last events are on their way into the store. */
+  readonly closing: Map<string, Promise<void>>;
   readonly compiled: WeakMap<AgentDefinition, CompiledAgent>;
   /** Every tool promise that an abort or a timeout left behind, until it settles. */
   readonly strays: Set<Promise<unknown>>;

@@ -1,5 +1,6 @@
-import { stopRun, stopWorkTimer } from './end-run.js';
+import { countDown, stopRun } from './end-run.js';
 import type { RunEnd, RunRecord, Thread } from './thread.js';
+import { cancelCalls } from './tool-call.js';
 
 /** The end that a limit makes of a run, with the best that it has. */
 export const limitEnd = (run: RunRecord, reason: string, limit: string, used: number): RunEnd => ({
@@ -9,18 +10,20 @@ export const limitEnd = (run: RunRecord, reason: string, limit: string, used: nu
 
 /**
  * Counts one model call, here and in every run above: a composition's limit is for all below it. Where a limit has been
- * reached nothing is counted; then whose it is, and how that run ends.
+ * reached nothing is counted; then whose it is, and how that run ends. A grace turn is made although its own limit has
+ * been reached.
  */
-export function countModelCall(from: Thread): { thread: Thread; end: RunEnd } | undefined {
+export function countModelCall(from: Thread, isGrace = false): { thread: Thread; end: RunEnd } | undefined {
   for (let thread: Thread | undefined = from; thread !== undefined; thread = thread.parent) {
     const { run, spentUsd } = thread;
-    const { maxLlmCalls, maxBudgetUsd } = thread.agent.limits;
+    const { maxLlmCalls } = thread.agent.limits;
     if (run === undefined) continue;
-    if (run.llmCalls >= maxLlmCalls) {
+    const isOwn = thread === from;
+    if (run.llmCalls >= maxLlmCalls && !(isOwn && isGrace)) {
       return { thread, end: limitEnd(run, 'max_turns', 'maxLlmCalls', run.llmCalls) };
     }
     // Its own budget an agent looks at before each turn.
-    if (spentUsd >= maxBudgetUsd && thread !== from) {
+    if (!isOwn && spentUsd >= budgetOf(thread)) {
       return { thread, end: limitEnd(run, 'max_budget', 'maxBudgetUsd', spentUsd) };
     }
   }
@@ -28,6 +31,12 @@ export function countModelCall(from: Thread): { thread: Thread; end: RunEnd } | 
     if (thread.run !== undefined) thread.run.llmCalls++;
   }
   return undefined;
+}
+
+/** What a session may spend: for the root also what the tree may. */
+export function budgetOf({ agent, parent, tree }: Thread): number {
+  const { maxBudgetUsd } = agent.limits;
+  return parent === undefined ? Math.min(maxBudgetUsd, tree.settings.maxBudgetUsd) : maxBudgetUsd;
 }
 
 /** What a model call cost, here and above. */
@@ -40,8 +49,9 @@ export function addCost(thread: Thread, usd: number | undefined): void {
 export function beginWork(thread: Thread): void {
   for (let at: Thread | undefined = thread; at !== undefined; at = at.parent) {
     const { run } = at;
+    if (run === undefined || run.working++ > 0) continue;
     const { maxTimeMs } = at.agent.limits;
-    if (run === undefined || maxTimeMs === Number.POSITIVE_INFINITY || run.working++ > 0) continue;
+    if (maxTimeMs === Number.POSITIVE_INFINITY) continue;
     const { clock } = at.tree.host;
     run.workSince = clock.now();
     const timed = at;
@@ -49,24 +59,19 @@ export function beginWork(thread: Thread): void {
   }
 }
 
-/** It has ended. */
-export function endWork(thread: Thread): void {
-  for (let at: Thread | undefined = thread; at !== undefined; at = at.parent) {
-    const { run } = at;
-    if (run === undefined || at.agent.limits.maxTimeMs === Number.POSITIVE_INFINITY || --run.working > 0) continue;
-    run.working = 0;
-    run.workUsedMs += at.tree.host.clock.now() - run.workSince;
-    stopWorkTimer(run);
-  }
+/** It has ended. Nothing where the run that it was part of is over: what that had in flight went with it. */
+export function endWork(thread: Thread, run: RunRecord | undefined = thread.run): void {
+  if (run === undefined || thread.run !== run) return;
+  for (let at: Thread | undefined = thread; at !== undefined; at = at.parent) countDown(at, 1);
 }
 
+/** A limit on time is reached: the run ends, or has its grace turn once what is in flight was cut. */
 function timeOut(thread: Thread, run: RunRecord): void {
-  if (thread.run !== run) return;
+  if (thread.run !== run || run.reached !== undefined) return;
   const used = run.workUsedMs + thread.tree.host.clock.now() - run.workSince;
-  const data = {
-    limit: 'maxTimeMinutes',
-    used: used / 60_000,
-    ...(run.lastText === '' ? {} : { result: run.lastText }),
-  };
-  stopRun(thread, { reason: 'max_time', data });
+  const end = limitEnd(run, 'max_time', 'maxTimeMinutes', used / 60_000);
+  if (!thread.agent.limits.graceTurn || thread.agent.behaviour !== 'turn') return stopRun(thread, end);
+  run.reached = end;
+  if (run.cutTurn !== undefined) run.cutTurn('interrupt');
+  else cancelCalls(thread, 'the time is up');
 }

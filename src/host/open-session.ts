@@ -1,9 +1,10 @@
-import type { AgentDefinition, SessionHandle, ToolDescriptor } from '../contracts/index.js';
+import type { AgentDefinition, SessionHandle } from '../contracts/index.js';
 import { TroupeError } from '../kernel/errors.js';
 import { narrowPermissionMode } from '../kernel/narrow.js';
 import { compileAgent } from './compile-agent.js';
 import { closeExecutor, createExecutor } from './executors.js';
 import type { HostCore } from './host-core.js';
+import { applyPast, type Past, readPast } from './recover-idle.js';
 import { createTree, newSessionId, settled, threadsFrom } from './session-tree.js';
 import type { CompiledAgent, Tree } from './thread.js';
 import type { RunOptions } from './types.js';
@@ -36,13 +37,16 @@ export function assertMode(mode: string): void {
   }
 }
 
-/** Makes the session: its log, its tree, its actor. Nothing is said yet. Sync where the store is. */
-export function openTree(
-  host: HostCore,
-  agent: CompiledAgent,
-  options: RunOptions & { oneRun: boolean },
-): Tree | Promise<Tree> {
-  const sessionId = options.sessionId ?? newSessionId();
+export type OpenOptions = RunOptions & { oneRun: boolean };
+
+/**
+ * Makes the session, or takes up one of that id that the store has: its log, its tree, its actor. Nothing is said yet.
+ * Sync where the store is and the session is new. Throws, or rejects, with `SESSION_BUSY`, `SESSION_STALE`,
+ * `DEFINITION_CHANGED`.
+ */
+export function openTree(host: HostCore, agent: CompiledAgent, options: OpenOptions): Tree | Promise<Tree> {
+  const { sessionId, ephemeral } = options;
+  if (sessionId === undefined) return create(host, agent, options, newSessionId());
   if (host.trees.has(sessionId)) {
     throw new TroupeError({
       code: 'SESSION_BUSY',
@@ -50,6 +54,20 @@ export function openTree(
       retryable: true,
     });
   }
+  if (ephemeral) return begin(host, agent, options, sessionId, undefined);
+  const closing = host.closing.get(sessionId);
+  if (closing !== undefined) return closing.then(() => openTree(host, agent, options));
+  const found = find(host, sessionId);
+  if (found === undefined) return create(host, agent, options, sessionId);
+  return found instanceof Promise
+    ? found.then((handle) => {
+        if (handle === undefined) return create(host, agent, options, sessionId);
+        return recover(host, agent, options, sessionId, handle);
+      })
+    : recover(host, agent, options, sessionId, found);
+}
+
+function create(host: HostCore, agent: CompiledAgent, options: OpenOptions, sessionId: string): Tree | Promise<Tree> {
   if (options.ephemeral) return begin(host, agent, options, sessionId, undefined);
   const handle = host.store.create(agent.definition.name, {
     id: sessionId,
@@ -61,26 +79,73 @@ export function openTree(
     : begin(host, agent, options, sessionId, handle);
 }
 
+/** The stored session of that id; undefined where there is none. */
+function find(host: HostCore, sessionId: string): SessionHandle | undefined | Promise<SessionHandle | undefined> {
+  const none = (thrown: unknown): undefined => {
+    if (thrown instanceof TroupeError && thrown.code === 'SESSION_NOT_FOUND') return undefined;
+    throw thrown;
+  };
+  try {
+    const handle = host.store.load(sessionId);
+    return handle instanceof Promise ? handle.catch(none) : handle;
+  } catch (thrown) {
+    return none(thrown);
+  }
+}
+
+async function recover(
+  host: HostCore,
+  agent: CompiledAgent,
+  options: OpenOptions,
+  sessionId: string,
+  handle: SessionHandle,
+): Promise<Tree> {
+  try {
+    const past = await readPast(agent, handle);
+    if (host.trees.has(sessionId)) return openTree(host, agent, options);
+    const permissionMode = options.permissionMode ?? past?.permissionMode;
+    const model = options.model ?? past?.model;
+    return begin(
+      host,
+      agent,
+      { ...options, ...(permissionMode !== undefined && { permissionMode }), ...(model !== undefined && { model }) },
+      sessionId,
+      handle,
+      past,
+    );
+  } catch (thrown) {
+    await handle.close();
+    throw thrown;
+  }
+}
+
 function begin(
   host: HostCore,
   agent: CompiledAgent,
-  options: RunOptions & { oneRun: boolean },
+  options: OpenOptions,
   sessionId: string,
   handle: SessionHandle | undefined,
+  past?: Past | undefined,
 ): Tree {
-  const consumerTools = (options.tools ?? []).filter((tool): tool is ToolDescriptor => !('kind' in tool));
+  if (host.isClosing) {
+    void handle?.close();
+    throw new TroupeError({ code: 'HOST_CLOSED', message: 'this host is closed; make a new one' });
+  }
   const tree = createTree(host, agent, {
     sessionId,
     handle,
-    consumerTools,
+    runTools: options.tools ?? [],
     settings: {
       permissionMode: narrowPermissionMode(options.permissionMode ?? 'default'),
       model: options.model,
       generation: options.generation,
       hostToolExecution: options.hostToolExecution ?? true,
+      streaming: options.streaming ?? true,
       maxBudgetUsd: options.maxBudgetUsd ?? Number.POSITIVE_INFINITY,
     },
+    ...(past !== undefined && { seq: past.seq, state: past.state }),
   });
+  if (past !== undefined) applyPast(tree, past);
   const { root } = tree;
   // What cannot be driven is refused here, not in the middle of its first run.
   if (agent.behaviour === 'turn' && agent.driver.descriptor.executor !== 'local') root.executor = createExecutor(root);
@@ -97,9 +162,10 @@ function begin(
 }
 
 /** The root's actor is gone: nothing of the session stays in this host. Its log stays in the store. */
-export function closeTree(tree: Tree): void {
+export function closeTree(tree: Tree, reason: string): void {
   if (tree.isClosed) return;
   tree.isClosed = true;
+  tree.endReason = reason;
   const { host, sessionId } = tree;
   tree.cancelForce?.();
   tree.cancelForce = undefined;
@@ -109,11 +175,23 @@ export function closeTree(tree: Tree): void {
     thread.hasEnded = true;
   }
   host.trees.delete(sessionId);
-  const finish = () => {
-    tree.onClosed?.();
-    void tree.handle?.close();
-  };
+  tree.merge.end();
   const durable = settled(tree);
-  if (durable === undefined) finish();
-  else void durable.then(finish);
+  const closing = durable === undefined ? closeLog(tree) : durable.then(() => closeLog(tree));
+  if (closing === undefined) return tree.onClosed?.();
+  const closed = closing.then(() => {
+    host.closing.delete(sessionId);
+    tree.onClosed?.();
+  });
+  host.closing.set(sessionId, closed);
+}
+
+/** The log is whole: a store that cannot let go of it harms nobody here. */
+function closeLog({ handle }: Tree): undefined | Promise<void> {
+  try {
+    const closing = handle?.close();
+    return closing instanceof Promise ? closing.catch(() => {}) : undefined;
+  } catch {
+    return undefined;
+  }
 }

@@ -1,7 +1,9 @@
 import type { Bag, ElicitationAnswer, ElicitationRequest, ElicitationResponse } from '../contracts/index.js';
 import { TroupeError } from '../kernel/errors.js';
+import { jsonFault } from '../kernel/json-value.js';
 import { narrowElicitationAction } from '../kernel/narrow.js';
-import { validateJson } from '../kernel/schema.js';
+import { schemaCompileFault, validateJson } from '../kernel/schema.js';
+import { type Activity, beginWait, endWait } from './activity.js';
 import { noteOutsideWait } from './outside-wait.js';
 import { enter, leave, notice, publish, settled } from './session-tree.js';
 import type { Thread, Tree } from './thread.js';
@@ -20,6 +22,17 @@ export interface Question {
 
 export type QuestionDraft = Omit<ElicitationRequest, 'requestId'>;
 
+export interface AskOptions {
+  /** What stands still until the answer comes. Absent: it goes on meanwhile. */
+  activity?: Activity;
+  /** Withdraws the question. */
+  signal?: AbortSignal | undefined;
+  /** At once when there is a question, before anybody can answer it. */
+  onAsked?: (question: Question) => void;
+  /** At once when it is settled, before its session goes on. */
+  onAnswered?: (response: ElicitationResponse) => void;
+}
+
 /** Why nobody can be asked right now; undefined when somebody can. */
 export function nobodyToAsk(tree: Tree): string | undefined {
   const { elicitation } = tree.host;
@@ -34,36 +47,80 @@ export function nobodyToAsk(tree: Tree): string | undefined {
  * Asks in the name of a thread. Resolves with the answer; `cancel` on expiry, abort, or when there is nobody to ask
  * (then with `_meta.reason`). Never rejects.
  */
-export function ask(thread: Thread, draft: QuestionDraft): Promise<ElicitationResponse> {
+export function ask(thread: Thread, draft: QuestionDraft, options: AskOptions = {}): Promise<ElicitationResponse> {
+  const { tree, run } = thread;
+  // An answer is judged where it is given: what judges it is there before the question is.
+  const fault = draft.requestedSchema === undefined ? undefined : schemaCompileFault(draft.requestedSchema);
+  if (!(fault instanceof Promise)) return askNow(thread, run, answerable(thread, draft, fault), options);
+  enter(tree);
+  return fault.then((said) => {
+    const asked = askNow(thread, run, answerable(thread, draft, said), options);
+    leave(tree);
+    return asked;
+  });
+}
+
+/** A schema that no answer could fit is left out, visibly. */
+function answerable(thread: Thread, draft: QuestionDraft, fault: string | undefined): QuestionDraft {
+  if (fault === undefined) return draft;
+  notice(thread, 'SCHEMA_UNUSABLE', 'warning', `answers to "${draft.message}" are not checked: ${fault}`);
+  const { requestedSchema, ...open } = draft;
+  return open;
+}
+
+function askNow(
+  thread: Thread,
+  run: Thread['run'],
+  draft: QuestionDraft,
+  { activity, signal, onAsked, onAnswered }: AskOptions,
+): Promise<ElicitationResponse> {
   const { tree } = thread;
   const requestId = newRequestId(tree, 'q');
+  if (run === undefined || thread.run !== run || run.stop !== undefined) {
+    const reason = run?.stop === undefined ? 'the run has ended' : 'the run is being stopped';
+    return Promise.resolve({ requestId, action: 'cancel', _meta: { reason } });
+  }
+  if (signal?.aborted || activity?.isActive === false) {
+    return Promise.resolve({ requestId, action: 'cancel', _meta: { reason: 'what asked has ended' } });
+  }
   const reason = nobodyToAsk(tree);
   if (reason !== undefined) {
     notice(thread, 'NOBODY_TO_ASK', 'warning', `"${draft.message}" was not asked: ${reason}`);
     return Promise.resolve({ requestId, action: 'cancel', _meta: { reason } });
   }
-  if (thread.run?.stop !== undefined || thread.hasEnded) {
-    return Promise.resolve({ requestId, action: 'cancel', _meta: { reason: 'the run is being stopped' } });
-  }
   return new Promise((resolve) => {
     const request = { ...draft, requestId };
+    const withdraw = () => cancelQuestion(question, 'it was withdrawn');
+    const settleFor = (response: ElicitationResponse) => {
+      signal?.removeEventListener('abort', withdraw);
+      if (activity !== undefined) endWait(activity);
+      onAnswered?.(response);
+      resolve(response);
+    };
     const { elicitation } = tree.host;
     const isCallback = typeof elicitation === 'function';
     const question: Question = {
       requestId,
       thread,
       request,
-      resolve,
+      resolve: settleFor,
       controller: isCallback ? new AbortController() : undefined,
       settled: false,
     };
     tree.questions.set(requestId, question);
     thread.questions ??= new Set();
     thread.questions.add(question);
+    onAsked?.(question);
     publish(thread, { type: 'elicitation_request', ...request });
     thread.actor.send({ type: 'question.asked', requestId, expiresAt: expiryOf(request) });
     noteOutsideWait(thread, 1);
-    if (isCallback) void answerByCallback(question, elicitation);
+    signal?.addEventListener('abort', withdraw, { once: true });
+    if (isCallback) {
+      enter(tree);
+      void answerByCallback(question, elicitation);
+    }
+    // Last: who waits for nothing else lets the tree pause.
+    if (activity !== undefined) beginWait(activity);
   });
 }
 
@@ -78,7 +135,6 @@ async function answerByCallback(
 ): Promise<void> {
   const { thread, request, controller } = question;
   const { tree } = thread;
-  enter(tree);
   let answer: ElicitationAnswer;
   try {
     await settled(tree);
@@ -86,31 +142,29 @@ async function answerByCallback(
     answer = await callback(thread.threadId === undefined ? asked : { ...asked, threadId: thread.threadId }, {
       signal: (controller as AbortController).signal,
     });
-    if (!question.settled) await checkAnswer(question, answer);
+    if (!question.settled) checkAnswer(question, answer);
   } catch (thrown) {
     const text = thrown instanceof Error ? thrown.message : String(thrown);
     if (!question.settled)
       notice(thread, 'ELICITATION_FAILED', 'warning', `the answer to "${request.message}" failed: ${text}`);
     answer = { action: 'cancel', _meta: { reason: text } };
   }
-  if (!question.settled) settle(question, { ...answer, requestId: question.requestId });
-  leave(tree);
+  if (!question.settled) settle(question, { ...answer, requestId: question.requestId }, 'callback');
 }
 
 /** Throws `INVALID_ANSWER` with the schema's errors; nothing has changed then. */
-export function checkAnswer(question: Question, answer: ElicitationAnswer): undefined | Promise<void> {
+export function checkAnswer(question: Question, answer: ElicitationAnswer): void {
   if (typeof answer !== 'object' || answer === null || typeof answer.action !== 'string') {
     throw invalidAnswer(question, ['an answer is { action: "accept" | "decline" | "cancel", content? }']);
   }
+  const fault = jsonFault(answer);
+  if (fault !== undefined) throw invalidAnswer(question, [`it is no JSON:${fault}`]);
   const { requestedSchema } = question.request;
-  if (answer.action !== 'accept' || requestedSchema === undefined) return undefined;
-  const check = (errors: string[]) => {
-    if (errors.length > 0) throw invalidAnswer(question, errors);
-  };
+  if (answer.action !== 'accept' || requestedSchema === undefined) return;
   const errors = validateJson(requestedSchema, answer.content ?? {});
-  if (errors instanceof Promise) return errors.then(check);
-  check(errors);
-  return undefined;
+  // It was compiled when the question was asked.
+  if (errors instanceof Promise) throw invalidAnswer(question, ['its schema is still being read; answer again']);
+  if (errors.length > 0) throw invalidAnswer(question, errors);
 }
 
 const invalidAnswer = (question: Question, errors: string[]) =>
@@ -120,7 +174,11 @@ const invalidAnswer = (question: Question, errors: string[]) =>
   });
 
 /** Publishes the one response of a question and lets the asker go on once it is durable. */
-export function settle(question: Question, answer: ElicitationResponse, by: 'user' | 'host' = 'user'): void {
+export function settle(
+  question: Question,
+  answer: ElicitationResponse,
+  by: 'user' | 'host' | 'callback' = 'user',
+): void {
   if (question.settled) return;
   question.settled = true;
   const { thread, requestId } = question;
@@ -130,12 +188,19 @@ export function settle(question: Question, answer: ElicitationResponse, by: 'use
   noteOutsideWait(thread, -1);
   const action = narrowElicitationAction(answer.action);
   const response: ElicitationResponse = { ...answer, requestId, action };
-  publish(thread, { type: 'elicitation_response', ...withoutSecrets(question, response), source: by });
+  publish(thread, {
+    type: 'elicitation_response',
+    ...withoutSecrets(question, response),
+    source: by === 'host' ? by : 'user',
+  });
   enter(tree);
   const goOn = () => {
-    thread.actor.send({ type: 'question.settled', requestId, answered: action !== 'cancel' });
     question.resolve(response);
-    if (by === 'host') question.controller?.abort();
+    thread.actor.send({ type: 'question.settled', requestId, answered: action !== 'cancel' });
+    if (question.controller !== undefined) {
+      if (by !== 'callback') question.controller.abort();
+      leave(tree);
+    }
     leave(tree);
   };
   const durable = settled(tree);

@@ -1,10 +1,14 @@
 import type { AgentEventDraft, ContentPart } from '../contracts/index.js';
-import { textOf } from '../kernel/content.js';
+import { textOf, toParts } from '../kernel/content.js';
+import { TroupeError } from '../kernel/errors.js';
+import { sameJson } from '../kernel/json-value.js';
 import { isDefaultInputSchema, validateJson } from '../kernel/schema.js';
 import { createUsageTally } from '../kernel/usage.js';
 import { INTERFACE_VERSION } from '../kernel/version.js';
+import { applyValidator } from './apply-validator.js';
+import { endRun } from './end-run.js';
 import { publish } from './session-tree.js';
-import type { CompiledAgent, RunRecord, Thread } from './thread.js';
+import type { CompiledAgent, RunRecord, RunStop, Thread } from './thread.js';
 
 /** What a run is given: parts for the model, and the value that it is as input. */
 export interface RunInput {
@@ -38,6 +42,38 @@ export function inputFaults(agent: CompiledAgent, input: RunInput): string[] | P
   return validateJson(inputSchema, input.value);
 }
 
+/**
+ * An input as the run gets it: checked against the agent's `inputSchema`, then as the schema's own validator makes it
+ * (defaults, transforms), where there is one. Throws, or rejects, with `INVALID_INPUT`.
+ */
+export function admitInput(agent: CompiledAgent, input: RunInput): RunInput | Promise<RunInput> {
+  const faults = inputFaults(agent, input);
+  if (!(faults instanceof Promise) && agent.definition.inputValidator === undefined) {
+    assertNoFaults(agent, faults);
+    return input;
+  }
+  return admitLater(agent, input, faults);
+}
+
+async function admitLater(
+  agent: CompiledAgent,
+  input: RunInput,
+  checking: string[] | Promise<string[]>,
+): Promise<RunInput> {
+  assertNoFaults(agent, await checking);
+  const { inputValidator } = agent.definition;
+  if (inputValidator === undefined) return input;
+  const { faults, value } = await applyValidator(inputValidator, input.value);
+  assertNoFaults(agent, faults);
+  return sameJson(value, input.value) ? input : { content: toParts(JSON.stringify(value)), value };
+}
+
+function assertNoFaults(agent: CompiledAgent, faults: readonly string[]): void {
+  if (faults.length === 0) return;
+  const message = `the input of "${agent.definition.name}" does not fit: ${faults.join('; ')}`;
+  throw new TroupeError({ code: 'INVALID_INPUT', message });
+}
+
 const CAPABILITIES = [
   'streaming',
   'elicitation',
@@ -66,14 +102,25 @@ export function publishInitialize(thread: Thread, resumed = false): void {
   if (typeof model === 'string') event.model = model;
   if (tools.descriptors.length > 0) event.tools = [...tools.descriptors];
   if (resumed) event.resumed = true;
+  const { permissionMode } = tree.settings;
+  // Part of the session: whoever goes on with it later finds it here.
+  if (thread.parent === undefined && permissionMode !== 'default') event._meta = { permissionMode };
   publish(thread, event);
 }
 
-/** Begins a run: its message is the first event, then the session moves. */
+/**
+ * Begins a run: its message is the first event, then the session moves. What was said before it stands in front of it.
+ * With `stop` the run ends as it says, and nothing is called.
+ */
 export function beginRun(
   thread: Thread,
   input: RunInput,
-  options: { streamId?: string | undefined; role?: 'user' | 'developer' } = {},
+  options: {
+    streamId?: string | undefined;
+    role?: 'user' | 'developer';
+    stop?: RunStop | undefined;
+    onBegun?: (run: RunRecord) => void;
+  } = {},
 ): void {
   const { tree, parent } = thread;
   const messageId = tree.host.stamp.nextId();
@@ -89,6 +136,9 @@ export function beginRun(
     turns: 0,
     llmCalls: 0,
     stop: undefined,
+    stoppedAt: 0,
+    left: undefined,
+    reached: undefined,
     calls: [],
     inbox: [{ kind: 'message', content: input.content, input: input.value }],
     lastText: '',
@@ -107,6 +157,8 @@ export function beginRun(
     interrupted: false,
   };
   thread.run = run;
+  options.onBegun?.(run);
+  if (thread.agent.behaviour === 'turn') publishSteers(thread);
   const role = options.role ?? 'user';
   publish(thread, {
     type: 'message',
@@ -116,5 +168,30 @@ export function beginRun(
     source: role === 'user' ? 'user' : 'host',
   });
   tree.merge.completeMessage(thread);
-  thread.actor.send({ type: 'session.message' });
+  if (options.stop === undefined) return thread.actor.send({ type: 'session.message' });
+  run.stop = options.stop;
+  endRun(thread, options.stop);
+}
+
+/**
+ * Words for a running agent, shown where they take effect: that is their receipt. Those that nobody below a
+ * composition could take go to whoever begins next.
+ */
+export function publishSteers(thread: Thread): void {
+  for (let at = thread.parent; at !== undefined && at.agent.behaviour !== 'turn'; at = at.parent) {
+    if (at.steers.length > 0) thread.steers.push(...at.steers.splice(0));
+  }
+  if (thread.steers.length === 0) return;
+  for (const { message } of thread.steers.splice(0)) {
+    if (message === undefined) continue;
+    publish(thread, {
+      type: 'message',
+      messageId: thread.tree.host.stamp.nextId(),
+      role: 'user',
+      content: toParts(message),
+      source: 'user',
+      _meta: { steered: true },
+    });
+  }
+  thread.tree.merge.completeMessage(thread);
 }

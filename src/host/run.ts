@@ -12,10 +12,11 @@ import { applyUpdate, cancelRequest, respondTo, steerTree } from './deliver.js';
 import { abortStop, stopRun } from './end-run.js';
 import type { HostCore } from './host-core.js';
 import { openTree, prepare } from './open-session.js';
-import { beginRun, inputFaults, publishInitialize, toRunInput } from './run-start.js';
+import { consumeAfter } from './replay.js';
+import { admitInput, beginRun, publishInitialize, type RunInput, toRunInput } from './run-start.js';
 import { pendingOf, stateOf } from './session-state.js';
 import { newSessionId, threadsFrom } from './session-tree.js';
-import type { RunEnd, Tree } from './thread.js';
+import type { RunEnd, RunStop, Tree } from './thread.js';
 import type { Run, RunOptions, RunResult, RunState } from './types.js';
 
 /** Starts a run on a session of its own. Throws what is wrong with the definition or the options; nothing ran then. */
@@ -28,38 +29,23 @@ export function startRun<Output>(
   const compiled = prepare(host, agent, options);
   const sessionId = options.sessionId ?? newSessionId();
   const run = new HostRun<Output>(host, sessionId);
-  const given = toRunInput(compiled, input);
+  const admitted = admitInput(compiled, toRunInput(compiled, input));
   const open = () => openTree(host, compiled, { ...options, sessionId, oneRun: true });
-  const begin = (tree: Tree) =>
-    run.begin(tree, options.signal, () => {
-      tree.merge.hold();
-      publishInitialize(tree.root);
-      beginRun(tree.root, given);
-    });
-  const faults = inputFaults(compiled, given);
-  if (faults instanceof Promise) {
+  if (admitted instanceof Promise) {
     run.beginLater(
-      faults.then((list) => {
-        assertInput(agent.name, list);
-        return open();
-      }),
-      begin,
+      admitted.then(async (ready) => [await open(), ready]),
+      options.signal,
     );
     return run;
   }
-  assertInput(agent.name, faults);
   const tree = open();
-  if (tree instanceof Promise) run.beginLater(tree, begin);
-  else begin(tree);
+  if (tree instanceof Promise) {
+    run.beginLater(
+      tree.then((ready) => [ready, admitted]),
+      options.signal,
+    );
+  } else run.begin(tree, admitted, options.signal);
   return run;
-}
-
-function assertInput(name: string, faults: string[]): void {
-  if (faults.length === 0) return;
-  throw new TroupeError({
-    code: 'INVALID_INPUT',
-    message: `the input of "${name}" does not fit: ${faults.join('; ')}`,
-  });
 }
 
 class HostRun<Output> implements Run<Output> {
@@ -68,10 +54,11 @@ class HostRun<Output> implements Run<Output> {
   #reject!: (thrown: unknown) => void;
   #tree: Tree | undefined;
   #opening: Promise<unknown> | undefined;
-  #abortEarly: { reason: string | undefined } | undefined;
+  #abortEarly: RunStop | undefined;
   #reader: MergeReader | undefined;
-  #prefix: AsyncIterator<AgentEvent> | undefined;
   #isIterated = false;
+  /** It went on without its consumer. */
+  #isDetached = false;
   #hasEnded = false;
   #startSeq = 0;
 
@@ -87,16 +74,18 @@ class HostRun<Output> implements Run<Output> {
     this.result.catch(() => {});
   }
 
-  beginLater(opening: Promise<Tree>, begin: (tree: Tree) => void): void {
-    this.#opening = opening.then(begin).catch((thrown) => {
-      this.#hasEnded = true;
-      this.#reject(thrown);
-      throw thrown;
-    });
+  beginLater(opening: Promise<[Tree, RunInput]>, signal: AbortSignal | undefined): void {
+    this.#opening = opening
+      .then(([tree, input]) => this.begin(tree, input, signal))
+      .catch((thrown) => {
+        this.#hasEnded = true;
+        this.#reject(thrown);
+        throw thrown;
+      });
     this.#opening.catch(() => {});
   }
 
-  begin(tree: Tree, signal: AbortSignal | undefined, start: () => void): void {
+  begin(tree: Tree, input: RunInput, signal: AbortSignal | undefined): void {
     this.#tree = tree;
     this.#startSeq = tree.merge.seq;
     const onAbort = () => this.abort(reasonOf(signal));
@@ -104,13 +93,15 @@ class HostRun<Output> implements Run<Output> {
       signal?.removeEventListener('abort', onAbort);
       this.#ended(tree, end);
     };
-    tree.onDetach = () => this.#reader?.finish();
-    start();
-    if (signal !== undefined) {
-      if (signal.aborted) onAbort();
-      else signal.addEventListener('abort', onAbort, { once: true });
-    }
-    if (this.#abortEarly !== undefined) this.abort(this.#abortEarly.reason);
+    tree.onDetach = () => {
+      this.#isDetached = this.#reader !== undefined;
+      this.#reader?.finish();
+    };
+    tree.merge.hold();
+    publishInitialize(tree.root, tree.isResumed);
+    const stop = this.#abortEarly ?? (signal?.aborted ? abortStop(reasonOf(signal), 'user') : undefined);
+    beginRun(tree.root, input, { stop });
+    if (signal !== undefined && !this.#hasEnded) signal.addEventListener('abort', onAbort, { once: true });
   }
 
   #ended(tree: Tree, end: RunEnd): void {
@@ -143,10 +134,10 @@ class HostRun<Output> implements Run<Output> {
       next: () => {
         const reader = this.#reader;
         // A chunk is worth no more than one promise: the slow way is for the beginning only.
-        return reader !== undefined && this.#prefix === undefined ? reader.next() : this.#next();
+        return reader !== undefined ? reader.next() : this.#next();
       },
       return: async () => {
-        if (!this.#hasEnded) this.abort('the consumer left');
+        if (!this.#hasEnded && !this.#isDetached) this.abort('the consumer left');
         this.#reader?.close();
         return { done: true, value: undefined };
       },
@@ -154,11 +145,8 @@ class HostRun<Output> implements Run<Output> {
   }
 
   #read(tree: Tree): void {
-    const taken = tree.merge.consume();
-    if (taken === undefined) return;
-    this.#reader = taken.reader;
-    if (!taken.complete) this.#prefix = loggedEvents(tree, this.#startSeq, tree.merge.seq);
-    if (this.#hasEnded) taken.reader.finish();
+    this.#reader = consumeAfter(tree, this.#startSeq);
+    if (this.#hasEnded) this.#reader?.finish();
   }
 
   async #next(): Promise<IteratorResult<AgentEvent, void>> {
@@ -167,11 +155,6 @@ class HostRun<Output> implements Run<Output> {
       this.#opening = undefined;
     }
     if (this.#reader === undefined && this.#tree !== undefined) this.#read(this.#tree);
-    if (this.#prefix !== undefined) {
-      const step = await this.#prefix.next();
-      if (!step.done) return step;
-      this.#prefix = undefined;
-    }
     return this.#reader === undefined ? { done: true, value: undefined } : this.#reader.next();
   }
 
@@ -204,7 +187,7 @@ class HostRun<Output> implements Run<Output> {
   abort(reason?: string, options: { threadId?: string; requestId?: string } = {}): void {
     if (this.#hasEnded) return;
     if (this.#tree === undefined) {
-      this.#abortEarly = { reason };
+      this.#abortEarly ??= abortStop(reason, 'user');
       return;
     }
     const tree = this.#tree;
@@ -235,15 +218,3 @@ export const reasonOf = (signal: AbortSignal | undefined): string | undefined =>
   if (reason === undefined) return undefined;
   return reason instanceof Error ? reason.message : String(reason);
 };
-
-/** What the log holds between two positions, with messages that were in flight at the second. */
-export async function* loggedEvents(tree: Tree, after: number, upTo: number): AsyncGenerator<AgentEvent> {
-  const inFlight = tree.merge.inFlight();
-  await tree.pendingWrites;
-  if (tree.handle !== undefined) {
-    for await (const event of tree.handle.events) {
-      if (event.seq > after && event.seq <= upTo && !inFlight.some((one) => one.id === event.id)) yield event;
-    }
-  }
-  for (const event of inFlight) yield event;
-}

@@ -3,13 +3,13 @@ import type { Thread, Tree } from './thread.js';
 
 /** Where a session stands, in the words of the wire. */
 export function stateOf(thread: Thread): ExecutionState {
-  if (thread.hasEnded || thread.actor?.getSnapshot().status !== 'active') {
-    const reason = thread.end?.reason ?? 'aborted';
-    const type = reason === 'aborted' ? 'aborted' : reason === 'failed' ? 'error' : 'completed';
-    return { type, reason };
+  const snapshot = thread.actor?.getSnapshot();
+  if (thread.hasEnded || snapshot?.status !== 'active') {
+    return endedState(snapshot?.output?.reason ?? thread.end?.reason ?? 'aborted');
   }
   const pending = pendingOf(thread.tree, thread);
-  const value: string = thread.actor.getSnapshot().value;
+  // Being stopped is told as the state that was left.
+  const value: string = snapshot.value === 'stopping' ? (thread.run?.left ?? 'running') : snapshot.value;
   const running: ExecutionState = { type: 'running', turnCount: thread.run?.turns ?? 0 };
   switch (value) {
     case 'idle':
@@ -26,6 +26,12 @@ export function stateOf(thread: Thread): ExecutionState {
         : { type: 'awaiting_tool', pending };
   }
 }
+
+/** How a session ended: `failed` is an error, `aborted` stays; whatever else ended it did so in order. */
+export const endedState = (reason: string): ExecutionState => ({
+  type: reason === 'aborted' ? 'aborted' : reason === 'failed' ? 'error' : 'completed',
+  reason,
+});
 
 /** What waits for outside input, in the order asked: in the whole tree, or in one thread and below it. */
 export function pendingOf(tree: Tree, below?: Thread): PendingRequest[] {

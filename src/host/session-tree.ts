@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { AgentEvent, AgentEventDraft, SessionHandle, ToolDescriptor } from '../contracts/index.js';
+import type { AgentEvent, AgentEventDraft, SessionHandle } from '../contracts/index.js';
 import { describeError } from '../kernel/errors.js';
 import { createEventMerge } from '../kernel/event-merge.js';
 import { createHistory, type History } from '../kernel/history.js';
@@ -18,13 +18,13 @@ export function createTree(
     sessionId: string;
     handle: SessionHandle | undefined;
     settings: TreeSettings;
-    consumerTools: readonly ToolDescriptor[];
+    runTools: Tree['runTools'];
     /** The last `seq` of a stored log. */
     seq?: number;
     state?: Readonly<Record<string, unknown>> | undefined;
   },
 ): Tree {
-  const { sessionId, handle, settings, consumerTools, seq = 0, state } = options;
+  const { sessionId, handle, settings, runTools, seq = 0, state } = options;
   const tree: Tree = {
     host,
     sessionId,
@@ -38,7 +38,7 @@ export function createTree(
     root: undefined as unknown as Thread,
     questions: new Map(),
     consumerCalls: new Map(),
-    consumerTools,
+    runTools,
     requestIds: new Set(),
     requestCount: 0,
     always: new Set(),
@@ -50,6 +50,8 @@ export function createTree(
     onRunEnded: undefined,
     onDetach: undefined,
     onClosed: undefined,
+    isResumed: false,
+    endReason: 'aborted',
     hasState: false,
     isClosed: false,
     storeError: undefined,

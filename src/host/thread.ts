@@ -10,6 +10,7 @@ import type {
   SessionStreamData,
   SteerData,
   StreamEndData,
+  ToolDefinition,
   ToolDescriptor,
   ToolResultData,
 } from '../contracts/index.js';
@@ -74,6 +75,12 @@ export interface RunRecord {
   llmCalls: number;
   /** Set once the run is being stopped; the first reason counts. */
   stop: RunStop | undefined;
+  /** Epoch ms of `stop`. */
+  stoppedAt: number;
+  /** The state that the session was in then. */
+  left: string | undefined;
+  /** A limit that was reached while a grace turn was still to be had. */
+  reached: RunEnd | undefined;
   /** Calls of the turn under way, in the order asked. */
   calls: Call[];
   inbox: SessionStreamData[];
@@ -93,8 +100,11 @@ export interface RunRecord {
   workSince: number;
   working: number;
   cancelWorkTimer: (() => void) | undefined;
-  /** Lets the turn under way know that it is to end; set by the turn. */
-  cutTurn: ((forced: boolean) => void) | undefined;
+  /**
+   * Ends the turn under way; set by the turn. `stop` and `interrupt` tell it, and after an interruption the run goes
+   * on; `force` waits no longer.
+   */
+  cutTurn: ((how: 'stop' | 'interrupt' | 'force') => void) | undefined;
   interrupted: boolean;
 }
 
@@ -109,7 +119,7 @@ export interface RunEnding {
 export interface Thread extends Origin {
   readonly tree: Tree;
   readonly parent: Thread | undefined;
-  readonly agent: CompiledAgent;
+  agent: CompiledAgent;
   readonly address: string;
   /** Agent names from the root down, joined by `/`. */
   readonly principalPath: string;
@@ -151,6 +161,7 @@ export interface TreeSettings {
   model: string | ModelInterface | undefined;
   generation: GenerationConfig | undefined;
   hostToolExecution: boolean;
+  streaming: boolean;
   maxBudgetUsd: number;
 }
 
@@ -165,8 +176,8 @@ export interface Tree {
   /** Every request that outside input may answer. */
   readonly questions: Map<string, Question>;
   readonly consumerCalls: Map<string, Call>;
-  /** Tools that the consumer runs, by registered name. */
-  readonly consumerTools: readonly ToolDescriptor[];
+  /** Tools that came with the run; those without code are the consumer's to run. */
+  runTools: readonly (ToolDefinition | ToolDescriptor)[];
   readonly requestIds: Set<string>;
   requestCount: number;
   /** "Always" answers: `principalPath|tool` and `principalPath|tool|action hash`. */
@@ -182,6 +193,10 @@ export interface Tree {
   /** The consumer is let go while the run goes on. */
   onDetach: (() => void) | undefined;
   onClosed: (() => void) | undefined;
+  /** It was found in the store. */
+  isResumed: boolean;
+  /** How its session ended. */
+  endReason: string;
   /** Some state key is declared. */
   hasState: boolean;
   isClosed: boolean;

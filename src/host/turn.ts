@@ -14,32 +14,45 @@ import type {
   TurnContext,
   TurnEnd,
 } from '../contracts/index.js';
-import { textOf, toParts } from '../kernel/content.js';
+import { textOf } from '../kernel/content.js';
 import { describeError, TroupeError } from '../kernel/errors.js';
-import { abortStop, endRun, stopRun } from './end-run.js';
+import { type Activity, endActivity } from './activity.js';
+import { showProgress } from './call-context.js';
+import { abortStop, endRun, forcedEnd, stopRun } from './end-run.js';
+import { ownDraft } from './executor-draft.js';
 import { createExecutor } from './executors.js';
 import { fireHook } from './fire-hook.js';
 import { instructionOf } from './instruction.js';
-import { addCost, beginWork, countModelCall, endWork, limitEnd } from './limits.js';
-import { checkOutput } from './output.js';
-import { ask } from './questions.js';
+import { addCost, beginWork, budgetOf, countModelCall, endWork, limitEnd } from './limits.js';
+import { watchLoops } from './loop-watch.js';
+import { bestResult, checkOutput } from './output.js';
+import { ask, type QuestionDraft } from './questions.js';
+import { publishSteers } from './run-start.js';
 import { enter, leave, publish } from './session-tree.js';
-import type { RunRecord, Thread } from './thread.js';
+import type { RunEnd, RunRecord, Thread } from './thread.js';
 import { registerCall } from './tool-call.js';
+import { visibleTools } from './tool-policy.js';
 
 /** One turn of a thread as an effect of its session: reports what the turn needs, or ends the run. */
 export function beginTurn(thread: Thread, report: (event: SessionEvent) => void): Effect<StopOrder> {
   const run = thread.run as RunRecord;
-  enter(thread.tree);
+  const { clock, abortTimeoutMs } = thread.tree.host;
+  let turn: Turn | undefined;
+  let cancelLimit: (() => void) | undefined;
   let isOver = false;
   const over = (next: () => void) => {
     if (isOver) return;
     isOver = true;
     run.cutTurn = undefined;
+    cancelLimit?.();
+    turn?.close();
     next();
-    leave(thread.tree);
+    if (turn === undefined) leave(thread.tree);
+    else endActivity(turn);
   };
+  const end = (how: RunEnd) => over(() => endRun(thread, how));
 
+  enter(thread.tree);
   if (thread.isPaused) {
     // Held at this boundary; nothing here moves the tree until it is let go.
     leave(thread.tree);
@@ -52,29 +65,28 @@ export function beginTurn(thread: Thread, report: (event: SessionEvent) => void)
   } else start();
 
   function start(): void {
-    if (run.stop !== undefined) return over(() => endRun(thread, run.stop as RunRecord['stop'] & object));
-    takeSteers(thread);
+    if (run.stop !== undefined) return end(run.stop);
+    publishSteers(thread);
     const limited = turnLimit(thread, run);
-    if (limited !== undefined) return over(() => endRun(thread, limited));
-    const turn = new Turn(thread, run);
-    run.cutTurn = (forced) => {
-      turn.stop();
-      if (forced)
-        over(() =>
-          endRun(thread, {
-            ...(run.stop as { reason: string; data: object }),
-            data: { ...run.stop?.data, forced: true },
-          }),
-        );
+    if (limited !== undefined) return end(limited);
+    const current = new Turn(thread, run);
+    turn = current;
+    run.cutTurn = (how) => {
+      current.stop();
+      if (how === 'force') end(forcedEnd(run));
+      if (how !== 'interrupt' || run.interrupted) return;
+      run.interrupted = true;
+      // What does not let itself be interrupted is left behind.
+      cancelLimit = clock.schedule(() => over(() => decide(thread, run, current, undefined, report)), abortTimeoutMs);
     };
-    turn.drive().then(
-      (end) => over(() => decide(thread, run, turn, end, report)),
-      (thrown) => over(() => failTurn(thread, thrown)),
+    current.drive().then(
+      (how) => over(() => decide(thread, run, current, how, report)),
+      (thrown) => over(() => failTurn(thread, run, thrown, report)),
     );
   }
 
   return {
-    order: () => run.cutTurn?.(false),
+    order: () => run.cutTurn?.('stop'),
     dispose: () => over(() => {}),
   };
 }
@@ -91,21 +103,32 @@ function decide(
   const wasCut = run.stop !== undefined || run.interrupted;
   merge.completeMessage(thread, wasCut && thread.message !== undefined);
   if (run.stop !== undefined) return endRun(thread, run.stop);
+  if (run.graceUsed) return endAfterGrace(thread, run, end);
+  const hasCalls = run.calls.length > 0;
   if (run.interrupted) {
     run.interrupted = false;
+    // A call that was asked for is never cut.
+    return report({ type: hasCalls ? 'turn.needsTools' : 'turn.continued' });
+  }
+  if (end === undefined) {
+    if (hasCalls) {
+      const loop = watchLoops(thread, run, turn.spoke);
+      return loop === undefined ? report({ type: 'turn.needsTools' }) : endRun(thread, loop);
+    }
+    // The questions may be answered by now: then the next turn begins at once.
+    const isAsking = thread.questions !== undefined && thread.questions.size > 0;
+    if (turn.asked > 0) return report({ type: isAsking ? 'turn.needsAnswers' : 'turn.continued' });
+  }
+  const reached: RunEnd = { reason: end?.reason ?? 'completed', data: end?.data ?? {} };
+  if (turn.limited && thread.agent.limits.graceTurn) {
+    run.reached = reached;
     return report({ type: 'turn.continued' });
   }
-  if (end === undefined && turn.asked > 0) {
-    // The questions may be answered by now: then the next turn begins at once.
-    if (thread.questions !== undefined && thread.questions.size > 0) return report({ type: 'turn.needsAnswers' });
-    if (run.calls.length === 0) return report({ type: 'turn.continued' });
-  }
-  if (end === undefined && run.calls.length > 0) return report({ type: 'turn.needsTools' });
-  const reached = end ?? { reason: 'completed' };
-  if (reached.reason !== 'completed') return endRun(thread, { reason: reached.reason, data: reached.data ?? {} });
+  if (reached.reason !== 'completed') return endRun(thread, reached);
   if (thread.steers.some((steer) => steer.message !== undefined)) return report({ type: 'turn.continued' });
   const finished = checkOutput(thread, reached);
   const conclude = (verdict: Awaited<typeof finished>) => {
+    if (thread.run !== run) return;
     if (verdict === 'again') report({ type: 'turn.continued' });
     else endRun(thread, verdict);
   };
@@ -117,64 +140,74 @@ function decide(
   });
 }
 
-function failTurn(thread: Thread, thrown: unknown): void {
-  const run = thread.run as RunRecord;
+function failTurn(thread: Thread, run: RunRecord, thrown: unknown, report: (event: SessionEvent) => void): void {
   thread.tree.merge.completeMessage(thread, thread.message !== undefined);
   if (run.stop !== undefined) return endRun(thread, run.stop);
+  if (run.interrupted && !run.graceUsed) {
+    run.interrupted = false;
+    return report({ type: run.calls.length > 0 ? 'turn.needsTools' : 'turn.continued' });
+  }
   const { code, message } = describeError(thrown, 'EXECUTOR_FAILED');
   publish(thread, { type: 'error', code, message, fatal: false });
-  endRun(thread, { reason: 'failed', data: { code, message } });
+  endRun(
+    thread,
+    run.graceUsed && run.reached !== undefined ? run.reached : { reason: 'failed', data: { code, message } },
+  );
 }
 
-/** The end that a limit on turns makes of this run; undefined while there is room (a grace turn included). */
-function turnLimit(thread: Thread, run: RunRecord) {
-  const { maxTurns, graceTurn, maxBudgetUsd } = thread.agent.limits;
-  const { tree } = thread;
-  if (run.graceUsed) return limitEnd(run, 'max_turns', 'maxTurns', run.turns);
-  const budget = thread.parent === undefined ? Math.min(maxBudgetUsd, tree.settings.maxBudgetUsd) : maxBudgetUsd;
-  if (thread.spentUsd >= budget) return limitEnd(run, 'max_budget', 'maxBudgetUsd', thread.spentUsd);
-  if (tree.root.spentUsd >= tree.settings.maxBudgetUsd) {
-    return limitEnd(run, 'max_budget', 'maxBudgetUsd', tree.root.spentUsd);
-  }
-  if (run.turns < maxTurns) return undefined;
-  if (graceTurn) {
-    run.graceUsed = true;
-    return undefined;
-  }
-  return limitEnd(run, 'max_turns', 'maxTurns', run.turns);
+/** The limit stands; what the grace turn said, if it said anything fit, is the result. */
+function endAfterGrace(thread: Thread, run: RunRecord, end: TurnEnd | undefined): void {
+  const { reason, data } = run.reached as RunEnd;
+  const conclude = (result: unknown) => {
+    if (thread.run !== run) return;
+    endRun(thread, run.stop ?? { reason, data: result === undefined ? data : { ...data, result } });
+  };
+  const given = end === undefined || end.reason === 'completed' ? bestResult(thread, end) : undefined;
+  if (!(given instanceof Promise)) return conclude(given);
+  enter(thread.tree);
+  void given.then((result) => {
+    conclude(result);
+    leave(thread.tree);
+  });
 }
 
-/** Words for a running agent stand in front of its next model request; where they do is shown as their receipt. */
-function takeSteers(thread: Thread): void {
-  if (thread.steers.length === 0) return;
-  for (const steer of thread.steers.splice(0)) {
-    if (steer.message === undefined) continue;
-    publish(thread, {
-      type: 'message',
-      messageId: thread.tree.host.stamp.nextId(),
-      role: 'user',
-      content: toParts(steer.message),
-      source: 'user',
-      _meta: { steered: true },
-    });
-  }
-  thread.tree.merge.completeMessage(thread);
+/** The end that a limit makes of this run before its next turn; undefined while there is room, a grace turn included. */
+function turnLimit(thread: Thread, run: RunRecord): RunEnd | undefined {
+  const { maxTurns, graceTurn } = thread.agent.limits;
+  if (run.graceUsed) return run.reached;
+  // What a budget does not allow, no grace allows.
+  if (thread.spentUsd >= budgetOf(thread)) return limitEnd(run, 'max_budget', 'maxBudgetUsd', thread.spentUsd);
+  if (run.turns >= maxTurns) run.reached ??= limitEnd(run, 'max_turns', 'maxTurns', run.turns);
+  if (run.reached === undefined || !graceTurn) return run.reached;
+  run.graceUsed = true;
+  return undefined;
 }
 
 const GRACE_MS = 60_000;
 const GRACE_INSTRUCTION = 'You have reached a limit. No tools can be called any more: answer now with what you have.';
 
-class Turn implements TurnContext {
+class Turn implements TurnContext, Activity {
+  /** Counted in its tree since the turn began. */
+  isActive = true;
+  waits = 0;
   /** Questions that the executor itself asked in this turn. */
   asked = 0;
+  /** The agent has said something in it. */
+  spoke = false;
   private controller: AbortController | undefined;
   private isCut = false;
+  private isClosed = false;
+  private isWorking = false;
   private end: TurnEnd | undefined;
   private cancelGrace: (() => void) | undefined;
+  /** Questions that are about to be open. */
+  private asking: Promise<unknown>[] | undefined;
+  /** Its own limit on model calls was reached. */
+  limited = false;
   readonly toolsOff: boolean;
 
   constructor(
-    private readonly thread: Thread,
+    readonly thread: Thread,
     private readonly run: RunRecord,
   ) {
     this.toolsOff = run.graceUsed;
@@ -183,21 +216,40 @@ class Turn implements TurnContext {
   async drive(): Promise<TurnEnd | undefined> {
     const { thread, run } = this;
     run.turns++;
+    const inbox = run.inbox.length > 1 ? inCallOrder(run.inbox, run.calls) : run.inbox;
     run.calls = [];
-    const inbox = run.inbox;
     run.inbox = [];
     const pending = thread.instruction === undefined ? instructionOf(thread, run.input) : undefined;
     if (pending !== undefined) thread.instruction = typeof pending === 'string' ? pending : await pending;
     if (this.isCut) return undefined;
     thread.executor ??= createExecutor(thread);
-    if (this.toolsOff) this.cancelGrace = this.clock.schedule(() => this.stop(), GRACE_MS);
-    beginWork(thread);
+    if (this.toolsOff) {
+      this.cancelGrace = this.clock.schedule(() => stopRun(thread, run.reached as RunEnd), GRACE_MS);
+    }
+    this.work(true);
     try {
-      return await this.listen(thread.executor, inbox);
+      const end = await this.listen(thread.executor, inbox);
+      if (this.asking !== undefined) await Promise.all(this.asking);
+      return end;
     } finally {
       this.cancelGrace?.();
-      endWork(thread);
+      this.work(false);
     }
+  }
+
+  /** Whether time counts. */
+  private work(isWorking: boolean): void {
+    if (this.isWorking === isWorking || (isWorking && this.isClosed)) return;
+    this.isWorking = isWorking;
+    if (isWorking) beginWork(this.thread);
+    else endWork(this.thread, this.run);
+  }
+
+  /** The session has moved on: what the executor still says is dropped. */
+  close(): void {
+    this.isClosed = true;
+    this.cancelGrace?.();
+    this.work(false);
   }
 
   private async listen(executor: Executor, inbox: readonly SessionStreamData[]): Promise<TurnEnd | undefined> {
@@ -215,6 +267,8 @@ class Turn implements TurnContext {
   stop(): void {
     if (this.isCut) return;
     this.isCut = true;
+    // Who waits for room waits in vain.
+    this.thread.tree.merge.relieve(this.thread);
     this.controller?.abort(new TroupeError({ code: 'ABORTED', message: this.stopReason() }));
   }
 
@@ -261,6 +315,9 @@ class Turn implements TurnContext {
   get clock() {
     return this.thread.tree.host.clock;
   }
+  get streaming(): boolean {
+    return this.thread.tree.settings.streaming;
+  }
   get model() {
     return this.thread.tree.settings.model ?? this.thread.agent.driver.model;
   }
@@ -270,7 +327,12 @@ class Turn implements TurnContext {
   }
   get elicitation() {
     return {
-      ask: (request: Parameters<typeof ask>[1]): Promise<ElicitationResponse> => ask(this.thread, request),
+      ask: (request: QuestionDraft, { signal }: { signal?: AbortSignal } = {}): Promise<ElicitationResponse> => {
+        // A person's time does not count.
+        const onAsked = () => this.work(false);
+        const onAnswered = () => this.work(this.waits === 0);
+        return ask(this.thread, request, { activity: this, signal, onAsked, onAnswered });
+      },
     };
   }
 
@@ -283,15 +345,7 @@ class Turn implements TurnContext {
 
   tools(): readonly ToolDescriptor[] {
     if (this.toolsOff) return [];
-    const { descriptors, byModelName } = this.thread.agent.tools;
-    const hidden = this.thread.tree.host.policy.getExcluded?.({
-      mode: this.permissionMode,
-      principal: this.agentId,
-      principalPath: this.thread.principalPath,
-    });
-    if (hidden === undefined || hidden.length === 0) return descriptors;
-    const names = new Set(hidden);
-    return descriptors.filter((one) => !names.has(byModelName.get(one.name)?.registered ?? one.name));
+    return visibleTools(this.thread);
   }
 
   modelRequest(): ModelRequest {
@@ -303,12 +357,18 @@ class Turn implements TurnContext {
   }
 
   admitModelCall(): boolean {
-    if (this.isCut) return false;
-    const reached = countModelCall(this.thread);
-    if (reached === undefined) return true;
+    if (this.isCut || (this.toolsOff && this.limited)) return false;
+    const reached = countModelCall(this.thread, this.toolsOff);
+    // A grace turn is one call.
+    if (reached === undefined) {
+      this.limited = this.toolsOff;
+      return true;
+    }
     const { thread, end } = reached;
-    if (thread === this.thread) this.end = end;
-    else {
+    if (thread === this.thread) {
+      this.end = end;
+      this.limited = true;
+    } else {
       stopRun(thread, end);
       // Where many run side by side they are stopped in slices; this one ends here.
       stopRun(this.thread, abortStop(`${thread.agentId} has reached a limit`, 'host'));
@@ -318,19 +378,38 @@ class Turn implements TurnContext {
 
   takePermit(provider: string): undefined | Promise<() => void> {
     const { permits } = this.thread.tree.host;
-    return permits.isFree(provider) ? undefined : permits.take(provider, this.signal);
+    if (permits.isFree(provider)) return undefined;
+    this.work(false);
+    return permits.take(provider, this.signal).finally(() => this.work(true));
+  }
+
+  rest(ms: number): Promise<boolean> {
+    if (ms <= 0) return Promise.resolve(!this.isCut);
+    this.work(false);
+    const { signal } = this;
+    return new Promise((resolve) => {
+      const end = () => {
+        cancel();
+        signal.removeEventListener('abort', end);
+        this.work(true);
+        resolve(!this.isCut);
+      };
+      const cancel = this.clock.schedule(end, ms);
+      if (signal.aborted) end();
+      else signal.addEventListener('abort', end);
+    });
   }
 
   publish(draft: AgentEventDraft): undefined | Promise<void> {
     const { thread, run } = this;
-    if (this.isCut && (run.stop !== undefined || thread.run !== run)) return undefined;
+    if (this.isClosed || (this.isCut && run.stop !== undefined) || thread.run !== run) return undefined;
     switch (draft.type) {
       case 'message': {
         if (draft.role === 'agent') this.noteText(draft.messageId, textOf(draft.content));
         project(thread, draft);
         return draft._meta === undefined && draft.source === undefined
           ? thread.tree.merge.publishMessage(thread, draft.messageId, draft.role, draft.content)
-          : publish(thread, draft);
+          : publish(thread, ownDraft(draft) as AgentEventDraft);
       }
       case 'tool_request':
         registerCall(thread, draft);
@@ -341,19 +420,19 @@ class Turn implements TurnContext {
       case 'usage':
         run.tally.add(draft);
         addCost(thread, draft.cost?.usd);
-        return publish(thread, draft);
+        return publish(thread, ownDraft(draft) as AgentEventDraft);
       case 'elicitation_request':
         this.askForExecutor(draft);
         return undefined;
-      case 'initialize':
-      case 'tool_response':
-      case 'elicitation_response':
-      case 'agent_started':
-      case 'agent_completed':
-        // The host's own: an executor that says them is not believed.
+      case 'tool_update': {
+        const call = run.calls.find((one) => one.executorRequestId === draft.requestId);
+        if (call !== undefined) showProgress(call, draft);
         return undefined;
-      default:
-        return publish(thread, draft);
+      }
+      default: {
+        const own = ownDraft(draft);
+        return own === undefined ? undefined : publish(thread, own);
+      }
     }
   }
 
@@ -363,6 +442,7 @@ class Turn implements TurnContext {
 
   private noteText(messageId: string, text: string): void {
     const { run } = this;
+    this.spoke = true;
     if (run.lastMessageId === messageId) run.lastText += text;
     else {
       run.lastMessageId = messageId;
@@ -374,10 +454,32 @@ class Turn implements TurnContext {
     const { thread, run } = this;
     const { type, source, _meta, requestId, ...request } = draft;
     this.asked++;
-    void ask(thread, { ...request, _meta: { ...draft._meta, executorRequestId: requestId } }).then((response) => {
+    let isIn = false;
+    const take = (response: ElicitationResponse) => {
+      if (isIn) return;
+      isIn = true;
       run.inbox.push({ kind: 'elicitation_response', requestId, response });
+    };
+    const opened = new Promise<void>((resolve) => {
+      const _metaWithId = { ...draft._meta, executorRequestId: requestId };
+      // In the inbox before the session goes on; at once where nobody was asked.
+      const options = { onAsked: () => resolve(), onAnswered: take };
+      void ask(thread, { ...request, _meta: _metaWithId }, options).then((response) => {
+        take(response);
+        resolve();
+      });
     });
+    this.asking ??= [];
+    this.asking.push(opened);
   }
+}
+
+/** Results in the order in which their calls were made, whatever else stands between them. */
+function inCallOrder(inbox: SessionStreamData[], calls: RunRecord['calls']): SessionStreamData[] {
+  const places = new Map(calls.map((call, index) => [call.executorRequestId, index]));
+  const placeOf = (data: SessionStreamData) => (data.kind === 'tool_result' ? (places.get(data.requestId) ?? 0) : 0);
+  const results = inbox.filter((data) => data.kind === 'tool_result').sort((a, b) => placeOf(a) - placeOf(b));
+  return inbox.map((data) => (data.kind === 'tool_result' ? (results.shift() as SessionStreamData) : data));
 }
 
 /** A child that a leader called shows what it says as progress of that call. */

@@ -81,6 +81,8 @@ export interface RunOptions {
   contextBudget?: ContextBudget;
   maxBudgetUsd?: number;
   tools?: readonly (ToolDefinition | ToolDescriptor)[];
+  /** Default true. False: a message comes whole, not in pieces. */
+  streaming?: boolean;
   /** False: the caller answers every tool call that the gate lets through. Default true. */
   hostToolExecution?: boolean;
   /** Goes on with that session, or makes it. */
@@ -117,7 +119,8 @@ export interface Run<Output = unknown> extends AsyncIterable<AgentEvent> {
   /** `threadId` absent: the root; `'*'`: every live thread. */
   steer(data: SteerData, options?: { threadId?: string }): void;
   update(config: SessionUpdateData): void;
-  abort(reason?: string, options?: { threadId?: string }): void;
+  /** The whole run; one thread and all below it; or one tool call, which is answered with `cancelled`. */
+  abort(reason?: string, options?: { threadId?: string; requestId?: string }): void;
   state(): RunState;
 }
 

@@ -63,15 +63,17 @@ export interface EventMerge<O extends Origin = Origin> {
   completeMessage(origin: O, interrupted?: boolean): void;
   /** Keeps what is published from here on for `consume`, until a reader takes it up or `holdLimit` events went by. */
   hold(): void;
-  /** Nothing is kept any more. */
-  letGo(): void;
+  /** Lets the suspended publishers of a thread go, room or not: it is being stopped. */
+  relieve(origin: O): void;
   /**
-   * The one reader that publishers wait for, from the held point (`complete`) or, when that is gone, from here on.
+   * The one reader that publishers wait for, from the held point (`complete`) or, when there is none, from here on.
    * Undefined while another one is open.
    */
   consume(): { reader: MergeReader; complete: boolean } | undefined;
   /** A reader that nobody waits for. It is told once per round of the event loop; `lost` when it fell too far behind. */
   observe(onLost: () => void): MergeReader;
+  /** Nothing more comes: observers end once they have read what there is. */
+  end(): void;
   /** Messages in flight, as one event each with `_meta.replace`. */
   inFlight(): AgentEvent<'message'>[];
   readonly seq: number;
@@ -108,6 +110,8 @@ export const createOrigin = (threadId: string | undefined, agentId: string): Ori
 const ALWAYS_PASSES = new Set(['stream_end', 'agent_completed', 'tool_response', 'elicitation_response', 'error']);
 /** Display only. */
 const NOT_LOGGED = new Set(['tool_update']);
+/** What may be told in the middle of a message, which goes on after it. */
+const WITHIN_MESSAGE = new Set(['tool_update', 'session_update', 'custom']);
 
 /**
  * A key added to a spread object (`{ ...draft, seq }`) costs a microsecond, one before it (`{ seq, ...draft }`) a
@@ -125,6 +129,7 @@ class Merge<O extends Origin> implements EventMerge<O> {
   #suspended: (() => void)[] | undefined;
   #writing: Set<O> | undefined;
   #wakeScheduled = false;
+  #hasEnded = false;
   #sinceLagCheck = 0;
   #held: Entry | undefined;
   #heldUntilSeq = 0;
@@ -162,7 +167,7 @@ class Merge<O extends Origin> implements EventMerge<O> {
     const event = this.#stamped(origin, draft);
     if (event.type === 'message') this.#foldMessage(origin, event);
     else {
-      if (origin.message !== undefined && event.type !== 'tool_update') this.completeMessage(origin);
+      if (origin.message !== undefined && !WITHIN_MESSAGE.has(event.type)) this.completeMessage(origin);
       if (!NOT_LOGGED.has(event.type)) this.#log.append(event, origin);
     }
     return this.#deliver(origin, event, !ALWAYS_PASSES.has(event.type));
@@ -233,8 +238,9 @@ class Merge<O extends Origin> implements EventMerge<O> {
     this.#heldUntilSeq = this.seq + this.#holdLimit;
   }
 
-  letGo(): void {
-    this.#held = undefined;
+  relieve(origin: O): void {
+    resumeAll(origin);
+    this.#resumeSuspended();
   }
 
   consume(): { reader: MergeReader; complete: boolean } | undefined {
@@ -249,7 +255,13 @@ class Merge<O extends Origin> implements EventMerge<O> {
     const observer = new Reader(this as unknown as Merge<Origin>, this.tail, onLost);
     this.observers ??= new Set();
     this.observers.add(observer);
+    if (this.#hasEnded) observer.finish();
     return observer;
+  }
+
+  end(): void {
+    this.#hasEnded = true;
+    for (const observer of [...(this.observers ?? [])]) observer.finish();
   }
 
   inFlight(): AgentEvent<'message'>[] {

@@ -17,10 +17,12 @@ export interface ModelTurn {
   finish(): TurnEnd | undefined;
   /** A finish reason has come. */
   readonly isFinished: boolean;
-  /** Nothing usable: a malformed call, or neither content nor calls. */
+  /** Nothing usable: a malformed call, or neither content (thoughts are none) nor calls. */
   readonly isMalformed: boolean;
   /** Something of it has reached the consumer. */
   readonly hasSpoken: boolean;
+  /** And more than thoughts. */
+  readonly hasAnswered: boolean;
 }
 
 type Target = Pick<TurnContext, 'publish' | 'newMessageId' | 'toolsOff'>;
@@ -31,6 +33,7 @@ export function createModelTurn(context: Target, modelName: string): ModelTurn {
   let usage: ModelUsage | undefined;
   let finishReason: string | undefined;
   let hasSpoken = false;
+  let hasAnswered = false;
   let hasRefused = false;
   // Place of the next part among the message's parts, as they stand joined.
   let parts = 0;
@@ -40,6 +43,7 @@ export function createModelTurn(context: Target, modelName: string): ModelTurn {
     let marked = content;
     content.forEach((part, at) => {
       if (part.type === 'refusal') hasRefused = true;
+      if (part.type !== 'thought') hasAnswered = true;
       const joins =
         part.type === lastKind && (part.type === 'text' || part.type === 'thought') && part._meta === undefined;
       if (!joins) {
@@ -107,10 +111,16 @@ export function createModelTurn(context: Target, modelName: string): ModelTurn {
       return finishReason !== undefined;
     },
     get isMalformed() {
-      return finishReason === 'malformed' || (!hasSpoken && calls.length === 0);
+      if (finishReason === 'malformed') return true;
+      // Nothing because it was refused or cut off is something else.
+      const isEmpty = !hasAnswered && calls.length === 0;
+      return isEmpty && finishReason !== 'refusal' && finishReason !== 'length';
     },
     get hasSpoken() {
       return hasSpoken;
+    },
+    get hasAnswered() {
+      return hasAnswered;
     },
   };
 }

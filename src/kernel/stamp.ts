@@ -6,6 +6,8 @@ export interface Stamp {
   nextId(): string;
   /** ISO 8601, UTC, ms; never earlier than one given before, even when the clock is set back. */
   timestamp(): string;
+  /** None from here on is earlier than this one, which another host may have given. */
+  notBefore(timestamp: string): void;
 }
 
 /** `prefix` tells hosts apart (a few random characters). */
@@ -22,6 +24,12 @@ export function createStamp(clock: Clock, prefix: string): Stamp {
         lastText = new Date(nowMs).toISOString();
       }
       return lastText;
+    },
+    notBefore(timestamp) {
+      const ms = Date.parse(timestamp);
+      if (!(ms > lastMs)) return;
+      lastMs = ms;
+      lastText = timestamp;
     },
   };
 }

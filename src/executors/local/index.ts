@@ -1,6 +1,7 @@
 import type {
   Executor,
   ExecutorCreator,
+  ModelInterface,
   ModelRequest,
   ModelResponse,
   TurnContext,
@@ -42,35 +43,48 @@ async function turnOf(context: TurnContext): Promise<TurnEnd | undefined> {
     if (context.aborted) return undefined;
     if (!context.admitModelCall()) return undefined;
     const turn = createModelTurn(context, resolved.name);
-    const failure = await callModel(context, turn, () => resolved.model.generateStream(request), resolved.provider);
-    if (context.aborted) {
-      turn.publishUsage();
-      return undefined;
-    }
+    const ask = () => openAnswer(context, resolved.model, request);
+    const failure = await callModel(context, turn, ask, resolved.provider);
     turn.publishUsage();
-    if (failure === undefined) {
-      if (!turn.isMalformed || context.toolsOff) return turn.finish();
-      if (++malformed > 1)
-        return fail(context, { code: 'MALFORMED_RESPONSE', message: 'the model answered with nothing usable twice' });
-      if (!(await wait(context, MALFORMED_RETRY_MS))) return undefined;
-      continue;
-    }
-    const waitMs = retryDelay(failure, attempt);
-    // What has reached the consumer is not silently said again.
-    if (waitMs === undefined || turn.hasSpoken) return fail(context, failure);
+    if (context.aborted) return undefined;
+    if (failure === undefined && (!turn.isMalformed || context.toolsOff)) return turn.finish();
+    const fault = failure ?? MALFORMED;
+    const waitMs = failure === undefined ? malformedDelay(malformed++) : retryDelay(failure, attempt);
+    // What has reached the consumer is not silently said again; thoughts are no answer.
+    const isSaid = failure === undefined ? turn.hasAnswered : turn.hasSpoken;
+    if (waitMs === undefined || isSaid) return fail(context, fault);
+    const text = `${resolved.name}: ${fault.message}; again in ${waitMs} ms`;
     await context.publish({
       type: 'custom',
       kind: 'notice',
-      data: {
-        code: 'MODEL_RETRY',
-        severity: 'info',
-        text: `${resolved.name}: ${failure.message}; again in ${waitMs} ms`,
-      },
+      data: { code: 'MODEL_RETRY', severity: 'info', text },
       source: 'host',
     });
-    if (!(await wait(context, waitMs))) return undefined;
+    if (!(await context.rest(waitMs))) return undefined;
   }
 }
+
+/** Whole, or in pieces. */
+function openAnswer(
+  { streaming }: TurnContext,
+  model: ModelInterface,
+  request: ModelRequest,
+): AsyncGenerator<ModelResponse> {
+  return streaming ? model.generateStream(request) : once(model.generate(request));
+}
+
+async function* once(answer: Promise<ModelResponse>): AsyncGenerator<ModelResponse> {
+  yield await answer;
+}
+
+const MALFORMED: Failure = {
+  code: 'MALFORMED_RESPONSE',
+  message: 'the model answered with nothing usable',
+  retryable: false,
+  retryAfterMs: undefined,
+};
+
+const malformedDelay = (before: number) => (before === 0 ? MALFORMED_RETRY_MS : undefined);
 
 /** A hook answered in the model's place. */
 async function answerWith(context: TurnContext, model: string, response: ModelResponse): Promise<TurnEnd | undefined> {
@@ -128,25 +142,6 @@ function retryDelay(failure: Failure, attempt: number): number | undefined {
   if (!failure.retryable || attempt >= MAX_ATTEMPTS) return undefined;
   const waitMs = failure.retryAfterMs ?? FIRST_BACKOFF_MS * 2 ** (attempt - 1);
   return waitMs > LONGEST_WAIT_MS ? undefined : waitMs;
-}
-
-/** False when the turn was ended meanwhile. */
-async function wait(context: TurnContext, waitMs: number): Promise<boolean> {
-  if (waitMs <= 0) return !context.aborted;
-  const { signal } = context;
-  await new Promise<void>((resolve) => {
-    if (signal.aborted) return resolve();
-    const stop = () => {
-      cancel();
-      resolve();
-    };
-    const cancel = context.clock.schedule(() => {
-      signal.removeEventListener('abort', stop);
-      resolve();
-    }, waitMs);
-    signal.addEventListener('abort', stop, { once: true });
-  });
-  return !context.aborted;
 }
 
 function fail(

@@ -1,0 +1,157 @@
+import type { AgentEvent, Bag, PermissionMode, SessionHandle } from '../contracts/index.js';
+import { TroupeError } from '../kernel/errors.js';
+import { createHistory, type History } from '../kernel/history.js';
+import { lastSegment } from '../kernel/thread-id.js';
+import { type ConversationFold, createConversationFold } from './recover-conversation.js';
+import { noteInHistory } from './session-tree.js';
+import type { CompiledAgent, Tree } from './thread.js';
+
+/** What a session between two runs is made of, as its log says. */
+export interface Past {
+  readonly seq: number;
+  readonly timestamp: string;
+  readonly history: History;
+  readonly state: Bag;
+  /** Children spawned by the root so far. */
+  readonly spawned: number;
+  readonly spentUsd: number;
+  readonly requestIds: ReadonlySet<string>;
+  readonly always: ReadonlySet<string>;
+  readonly permissionMode: PermissionMode | undefined;
+  readonly model: string | undefined;
+  /** Of a transfer. */
+  readonly conversation: ConversationFold | undefined;
+}
+
+/**
+ * Folds the log of a session that stands between two runs; undefined where there is none yet. Rejects with
+ * `SESSION_STALE` when the log ends inside a run, with `DEFINITION_CHANGED` when it is another agent's.
+ */
+export async function readPast(agent: CompiledAgent, handle: SessionHandle): Promise<Past | undefined> {
+  const { name } = agent.definition;
+  if (handle.agentName !== name) {
+    throw new TroupeError({
+      code: 'DEFINITION_CHANGED',
+      message: `session "${handle.id}" is one of "${handle.agentName}", not of "${name}"`,
+    });
+  }
+  const fold = createFold(agent);
+  for await (const event of handle.events) fold.take(event);
+  if (fold.isInRun()) {
+    throw new TroupeError({
+      code: 'SESSION_STALE',
+      message: `session "${handle.id}" was cut off in the middle of a run: its log has no stream_end for it, so it must be resumed before it takes a new message`,
+    });
+  }
+  return fold.past();
+}
+
+/** Between two runs the root says nothing but these. */
+const BETWEEN_RUNS = new Set(['initialize', 'session_update', 'custom', 'stream_end']);
+
+function createFold(agent: CompiledAgent) {
+  const history = createHistory();
+  const state: Bag = {};
+  const requestIds = new Set<string>();
+  const always = createAlwaysFold();
+  const conversation = agent.behaviour === 'transfer' ? createConversationFold(agent) : undefined;
+  let last: AgentEvent | undefined;
+  let isInRun = false;
+  let spawned = 0;
+  let spentUsd = 0;
+  let permissionMode: PermissionMode | undefined;
+  let model: string | undefined;
+
+  function takeRoot(event: AgentEvent): void {
+    if (event.type === 'stream_end') isInRun = false;
+    else if (!BETWEEN_RUNS.has(event.type)) isInRun = true;
+    noteInHistory(history, event, agent.driver.name);
+    if (event.type === 'initialize') {
+      const mode = event._meta?.permissionMode;
+      if (typeof mode === 'string') permissionMode = mode;
+    }
+    if (event.type !== 'session_update') return;
+    Object.assign(state, event.stateDelta);
+    permissionMode = event.permissionMode ?? permissionMode;
+    model = event.model ?? model;
+  }
+
+  return {
+    take(event: AgentEvent): void {
+      last = event;
+      switch (event.type) {
+        case 'agent_started':
+          if (!event.threadId.includes('.')) spawned = Math.max(spawned, lastSegment(event.threadId)?.ordinal ?? 0);
+          break;
+        case 'tool_request':
+          requestIds.add(event.requestId);
+          break;
+        case 'elicitation_request':
+          requestIds.add(event.requestId);
+          always.ask(event);
+          break;
+        case 'elicitation_response':
+          always.answer(event);
+          break;
+        case 'usage':
+          spentUsd += event.cost?.usd ?? 0;
+          break;
+        default:
+      }
+      if (event.threadId === undefined) takeRoot(event);
+      conversation?.take(event);
+    },
+    isInRun: () => isInRun,
+    past(): Past | undefined {
+      if (last === undefined) return undefined;
+      const { seq, timestamp } = last;
+      return {
+        seq,
+        timestamp,
+        history,
+        state,
+        spawned,
+        spentUsd,
+        requestIds,
+        always: always.keys,
+        permissionMode,
+        model,
+        conversation,
+      };
+    },
+  };
+}
+
+/** What a person has allowed for the whole session, from the answers to approvals. */
+function createAlwaysFold() {
+  const asked = new Map<string, Bag>();
+  const keys = new Set<string>();
+  return {
+    keys,
+    ask({ requestId, kind, context }: AgentEvent<'elicitation_request'>): void {
+      if (kind === 'tool_confirmation' && context !== undefined) asked.set(requestId, context);
+    },
+    answer({ requestId, action, content }: AgentEvent<'elicitation_response'>): void {
+      const context = asked.get(requestId);
+      asked.delete(requestId);
+      if (context === undefined || action !== 'accept') return;
+      const { actionHash, principalPath, tool } = context;
+      if (content?.outcome === 'proceed_always_tool') keys.add(`${String(principalPath)}|${String(tool)}`);
+      // With changed arguments it was another action: asked again.
+      if (content?.outcome === 'proceed_always' && content.modifiedArgs === undefined) keys.add(String(actionHash));
+    },
+  };
+}
+
+/** Puts a tree that was just made where its log left it. */
+export function applyPast(tree: Tree, past: Past): void {
+  const { root } = tree;
+  tree.isResumed = true;
+  tree.host.stamp.notBefore(past.timestamp);
+  for (const id of past.requestIds) tree.requestIds.add(id);
+  for (const key of past.always) tree.always.add(key);
+  root.history = past.history;
+  root.spawned = past.spawned;
+  root.spentUsd = past.spentUsd;
+  past.conversation?.apply(root);
+}
