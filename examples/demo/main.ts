@@ -18,7 +18,7 @@ import { BadUse, readArguments } from './arguments.js';
 import { draftsOf } from './drafts.js';
 import { n } from './offline/markdown.js';
 import { offlineModel } from './offline/offline-model.js';
-import { team } from './team.js';
+import team from './team.js';
 
 const io: CommandIo = {
   stdin: process.stdin,

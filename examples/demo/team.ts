@@ -60,7 +60,7 @@ say nothing.`,
   constraints: { maxTurns: 6 },
 });
 
-export const team = sequential({
+const team = sequential({
   name: 'report',
   description: 'Reports on a folder: what is in it, where it is large and tangled, what is left to do.',
   children: [
@@ -81,3 +81,6 @@ export const team = sequential({
   mapInput: (child, { input, results }) =>
     child === 'polish' ? { task: input, facts: factsSchema.parse(results.look ?? {}) } : undefined,
 });
+
+// `npx troupe graph examples/demo/team.ts` draws it, `troupe check` says what a run can cost.
+export default team;

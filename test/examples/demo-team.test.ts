@@ -7,7 +7,7 @@ import { afterEach, expect, test, vi } from 'vitest';
 import { draftsOf } from '../../examples/demo/drafts.js';
 import { critic } from '../../examples/demo/offline/critic.js';
 import { offlineModel } from '../../examples/demo/offline/offline-model.js';
-import { team } from '../../examples/demo/team.js';
+import team from '../../examples/demo/team.js';
 import { countFiles, type SampleFolder, sampleFolder, smallProject } from './sample-folder.js';
 
 vi.mock('troupe', () => import('../../src/index.js'));
