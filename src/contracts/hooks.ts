@@ -79,14 +79,18 @@ export interface HookResult<Modifications = Bag> {
 /** Typed face of one hook; `defineHook` makes it. */
 export interface HookDefinition<P extends HookPoint = HookPoint> {
   readonly point: P;
-  readonly run: (
+  // A method, so that a hook of any one point is a hook.
+  run(
     payload: HookPayload<P>,
-  ) =>
+  ):
     | HookResult<HookPoints[P]['modifications']>
     | undefined
     | void
     | Promise<HookResult<HookPoints[P]['modifications']> | undefined | void>;
 }
+
+/** A hook of any known point. */
+export type AnyHookDefinition = { [P in HookPoint]: HookDefinition<P> }[HookPoint];
 
 export interface LifecycleInterceptor {
   fire(point: Open<HookPoint>, payload: HookPayloadBase & Bag): Promise<HookResult>;

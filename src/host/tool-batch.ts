@@ -1,12 +1,12 @@
 import type { Pool, PoolEffect } from '../../machines/child-pool.logic.js';
 import type { StopOrder } from '../../machines/session.events.js';
 import { toolCallLogic } from '../../machines/tool-call.logic.js';
+import { beginActivity, endActivity } from './activity.js';
 import { endRun } from './end-run.js';
 import { publishFault } from './fault.js';
-import { checkOutput } from './output.js';
-import { enter, leave, publish } from './session-tree.js';
+import { publish } from './session-tree.js';
 import { commitUpdates } from './state-updates.js';
-import type { RunEnd, RunRecord, Thread } from './thread.js';
+import type { RunRecord, Thread } from './thread.js';
 import { type Call, cancelCalls, respond, whenDone } from './tool-call.js';
 import { judge } from './tool-gate.js';
 import { execute } from './tool-run.js';
@@ -42,17 +42,15 @@ export function beginCalls(thread: Thread, pool: Pool): PoolEffect<StopOrder> {
   for (const call of calls) if (call.stage !== 'done') void clear(call);
 
   async function clear(call: Call): Promise<void> {
-    enter(thread.tree);
+    beginActivity(call);
     const refusal = await judge(call);
-    if (call.stage !== 'done') {
-      if (refusal !== undefined) respond(call, refusal);
-      else {
-        call.stage = 'ready';
-        call.actor?.send({ type: 'call.cleared' });
-        schedule();
-      }
-    }
-    leave(thread.tree);
+    if (call.stage === 'done') return;
+    if (refusal !== undefined) return respond(call, refusal);
+    call.stage = 'ready';
+    call.actor?.send({ type: 'call.cleared' });
+    schedule();
+    // It may be under way by now; else it waits for others.
+    if (call.stage === 'ready') endActivity(call);
   }
 
   function schedule(): void {
@@ -83,8 +81,8 @@ export function beginCalls(thread: Thread, pool: Pool): PoolEffect<StopOrder> {
     for (; applied < calls.length; applied++) {
       const call = calls[applied] as Call;
       if (call.stage !== 'done') return;
-      const updates = call.state?.updates() ?? [];
-      if (updates.length === 0 || call.result?.isError) continue;
+      const { updates } = call;
+      if (updates === undefined || updates.length === 0) continue;
       try {
         commitUpdates(thread, updates);
       } catch (thrown) {
@@ -118,21 +116,8 @@ export function beginCalls(thread: Thread, pool: Pool): PoolEffect<StopOrder> {
         data: { ...partial(run), escalateReason: ending.escalate.reason ?? 'the goal is reached' },
       });
     }
-    complete(ending.complete?.value);
-  }
-
-  function complete(value: unknown): void {
-    const checked = checkOutput(thread, { reason: 'completed', data: { result: value } });
-    const conclude = (verdict: RunEnd | 'again') => {
-      if (verdict === 'again') pool.report({ type: 'calls.settled' });
-      else endRun(thread, verdict);
-    };
-    if (!(checked instanceof Promise)) return conclude(checked);
-    enter(thread.tree);
-    void checked.then((verdict) => {
-      if (thread.run === run) conclude(run.stop ?? verdict);
-      leave(thread.tree);
-    });
+    // It was held to the schema when it was given.
+    endRun(thread, { reason: 'completed', data: { result: ending.complete?.value } });
   }
 
   function fail(code: string, message: string): void {

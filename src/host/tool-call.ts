@@ -1,11 +1,13 @@
 import type { AnyActorRef } from 'xstate';
 import type { ToolCallSignal } from '../../machines/tool-call.machine.js';
-import type { AgentEventDraft, SessionStreamData, ToolResultData } from '../contracts/index.js';
-import type { CallState } from '../kernel/state.js';
+import type { AgentEventDraft, ElicitationResponse, SessionStreamData, ToolResultData } from '../contracts/index.js';
+import { describeError } from '../kernel/errors.js';
+import type { CallState, StateUpdate } from '../kernel/state.js';
 import { errorResult } from '../kernel/tool-result.js';
+import { type Activity, endActivity } from './activity.js';
 import type { ToolEntry } from './agent-tools.js';
 import { cancelDelegation } from './delegate.js';
-import { newRequestId } from './questions.js';
+import { ask, cancelQuestion, newRequestId, type Question, type QuestionDraft } from './questions.js';
 import { publish } from './session-tree.js';
 import type { RunEnding, RunRecord, Thread } from './thread.js';
 
@@ -13,14 +15,14 @@ import type { RunEnding, RunRecord, Thread } from './thread.js';
 export type CallClass = 'free' | 'agent' | 'exclusive';
 
 /** One tool call of a turn, from its request to its one response. */
-export interface Call {
-  readonly thread: Thread;
+export interface Call extends Activity {
   readonly run: RunRecord;
   readonly requestId: string;
   readonly executorRequestId: string | undefined;
   readonly entry: ToolEntry | undefined;
   /** The registered name; what the model said where there is no such tool. */
   readonly name: string;
+  /** Its own copy: nobody else holds it. */
   args: unknown;
   /** What the tool's validator made of the arguments. */
   parsedArgs: { value: unknown } | undefined;
@@ -34,9 +36,14 @@ export interface Call {
   actor: AnyActorRef | undefined;
   /** Made when the tool first reads its signal. */
   controller: AbortController | undefined;
+  /** Set once it is to stop: cancelled, or out of time. */
   stopReason: string | undefined;
-  cancelTimer: (() => void) | undefined;
   state: Pick<CallState, 'updates'> | undefined;
+  /** What it and its tail calls wrote to the state, in order. */
+  updates: StateUpdate[] | undefined;
+  /** The call that its result asked for, under way. */
+  tail: Call | undefined;
+  questions: Set<Question> | undefined;
   /** A child works on it: it is answered once the child has settled. */
   isDelegated: boolean;
   /** Lets a waiting execution go: a consumer's answer, an abort. */
@@ -49,46 +56,62 @@ export interface Call {
 /** Publishes a `tool_request` and remembers it for this turn's batch. */
 export function registerCall(thread: Thread, draft: AgentEventDraft<'tool_request'>): Call {
   const run = thread.run as RunRecord;
-  const call = newCall(thread, draft, undefined);
+  const call = newCall(thread, draft);
   run.calls.push(call);
   return call;
 }
 
-function standingOf(entry: ToolEntry | undefined): CallClass {
+function standingOf({ tree }: Thread, entry: ToolEntry | undefined): CallClass {
   // The end of a loop has its place among the calls: those before it still run, those after it do not.
   if (entry?.builtin === 'exit_loop') return 'exclusive';
   if (entry === undefined || entry.readOnly) return 'free';
-  return entry.childIndex === undefined ? 'exclusive' : 'agent';
+  if (entry.childIndex !== undefined) return 'agent';
+  // What the consumer runs is put before it all at once: the order is its own.
+  const isConsumers = entry.isConsumers || (entry.builtin === undefined && !tree.settings.hostToolExecution);
+  return isConsumers ? 'agent' : 'exclusive';
 }
 
 const MAX_ID_LENGTH = 64;
 
-export function newCall(thread: Thread, draft: AgentEventDraft<'tool_request'>, parent: Call | undefined): Call {
+/**
+ * A call as the registry knows it: of the draft only id, name, arguments and place are taken. `from` is the call whose
+ * result asked for it.
+ */
+export function newCall(
+  thread: Thread,
+  draft: AgentEventDraft<'tool_request'>,
+  from?: { parent: Call; initiator: 'agent' | 'hook' },
+): Call {
   const { agent } = thread;
   const run = thread.run as RunRecord;
   const entry = agent.tools.byModelName.get(draft.name) ?? byRegisteredName(thread, draft.name);
-  const brokenArgs = draft._meta?.brokenArgs;
+  const { args, shown, brokenArgs } = readArgs(draft);
+  const parent = from?.parent;
   const call: Call = {
     thread,
     run,
     requestId: takeRequestId(thread, draft.requestId),
-    executorRequestId: draft.requestId === '' ? undefined : draft.requestId,
+    executorRequestId: draft.requestId === '' || parent !== undefined ? undefined : draft.requestId,
     entry,
     name: entry?.registered ?? draft.name,
-    args: draft.args ?? {},
+    args,
     parsedArgs: undefined,
-    brokenArgs: typeof brokenArgs === 'string' ? brokenArgs : undefined,
+    brokenArgs,
     messageId: draft.messageId,
     index: draft.index,
     parentRequestId: parent?.requestId,
     depth: parent === undefined ? 0 : parent.depth + 1,
-    standing: standingOf(entry),
+    standing: standingOf(thread, entry),
     stage: 'judging',
     actor: undefined,
     controller: undefined,
     stopReason: undefined,
-    cancelTimer: undefined,
+    isActive: false,
+    waits: 0,
     state: undefined,
+    updates: undefined,
+    tail: undefined,
+    questions: undefined,
     isDelegated: false,
     answer: undefined,
     result: undefined,
@@ -99,7 +122,7 @@ export function newCall(thread: Thread, draft: AgentEventDraft<'tool_request'>, 
     type: 'tool_request',
     requestId: call.requestId,
     name: call.name,
-    args: call.args,
+    args: shown,
     messageId: draft.messageId,
     index: draft.index,
   };
@@ -107,22 +130,52 @@ export function newCall(thread: Thread, draft: AgentEventDraft<'tool_request'>, 
   if (entry?.descriptor.displayName !== undefined) event.displayName = entry.descriptor.displayName;
   if (entry?.descriptor.annotations !== undefined) event.annotations = entry.descriptor.annotations;
   if (parent !== undefined) event.parentRequestId = parent.requestId;
-  if (draft.initiator !== undefined) event.initiator = draft.initiator;
+  if (from?.initiator === 'hook') event.initiator = 'hook';
   if (draft._meta !== undefined) event._meta = draft._meta;
   describeCall(call, event);
   publish(thread, event);
   return call;
 }
 
-function describeCall(call: Call, event: AgentEventDraft<'tool_request'>): void {
-  const describe = call.entry?.tool?.describe;
-  if (describe === undefined) return;
+/**
+ * Arguments as the call has them, a copy that nobody can reach into, and as its event shows them. Blank text is none.
+ * What could not be read, or is no JSON, never runs.
+ */
+function readArgs({ args, _meta }: AgentEventDraft<'tool_request'>): {
+  args: unknown;
+  shown: unknown;
+  brokenArgs: string | undefined;
+} {
+  if (typeof _meta?.brokenArgs === 'string') return { args: {}, shown: args ?? {}, brokenArgs: _meta.brokenArgs };
+  const isNone = args === undefined || args === null || (typeof args === 'string' && args.trim() === '');
+  if (isNone) return { args: {}, shown: {}, brokenArgs: undefined };
   try {
-    const { title, locations } = describe(call.args as never);
-    if (title !== undefined) event.title = title;
-    if (locations !== undefined) event.locations = locations;
+    return { args: JSON.parse(JSON.stringify(args)), shown: args, brokenArgs: undefined };
+  } catch (thrown) {
+    return { args: {}, shown: {}, brokenArgs: describeError(thrown).message };
+  }
+}
+
+function describeCall(call: Call, event: AgentEventDraft<'tool_request'>): void {
+  const { title, locations } = describe(call, call.args);
+  if (title !== undefined) event.title = title;
+  if (locations !== undefined) event.locations = locations;
+}
+
+type Description = Pick<AgentEventDraft<'tool_request'>, 'title' | 'locations'>;
+
+/** What the tool says of a call with these arguments; nothing where it cannot (they need not have been validated). */
+export function describe(call: Call, args: unknown): Description {
+  const tool = call.entry?.tool;
+  if (tool?.describe === undefined) return {};
+  try {
+    const { title, locations } = tool.describe(args as never);
+    return {
+      ...(typeof title === 'string' && { title }),
+      ...(Array.isArray(locations) && { locations }),
+    };
   } catch {
-    // The arguments are not validated yet: a description that cannot be made is left out.
+    return {};
   }
 }
 
@@ -136,9 +189,10 @@ function byRegisteredName(thread: Thread, name: string): ToolEntry | undefined {
  * The provider's id where it is new in the session tree, else one of ours: providers repeat, reuse and omit ids. The
  * provider's own stays in `_meta`.
  */
-function takeRequestId(thread: Thread, given: string): string {
+function takeRequestId(thread: Thread, given: unknown): string {
   const { tree } = thread;
-  if (given === '' || given.length > MAX_ID_LENGTH || tree.requestIds.has(given)) return newRequestId(tree, 'c');
+  if (typeof given !== 'string' || given === '' || given.length > MAX_ID_LENGTH || tree.requestIds.has(given))
+    return newRequestId(tree, 'c');
   tree.requestIds.add(given);
   return given;
 }
@@ -150,10 +204,10 @@ export function signal(call: Call, type: ToolCallSignal['type']): void {
 /** Publishes the one response of a call. */
 export function respond(call: Call, result: ToolResultData): void {
   if (call.stage === 'done') return;
+  // What was asked for its sake is asked no more.
+  for (const question of [...(call.questions ?? [])]) cancelQuestion(question, 'its call has ended');
   call.stage = 'done';
   call.result = result;
-  call.cancelTimer?.();
-  call.cancelTimer = undefined;
   call.answer = undefined;
   const { thread } = call;
   thread.tree.consumerCalls.delete(call.requestId);
@@ -166,8 +220,25 @@ export function respond(call: Call, result: ToolResultData): void {
     const data: SessionStreamData = { kind: 'tool_result', requestId: call.executorRequestId, result };
     call.run.inbox.push(data);
   }
-  for (const task of call.onDone ?? []) task();
+  const tasks = call.onDone ?? [];
   call.onDone = undefined;
+  for (const task of tasks) task();
+  endActivity(call);
+}
+
+/** Asks for the sake of a call; the question is withdrawn when the call ends before it is answered. */
+export async function askFor(call: Call, draft: QuestionDraft): Promise<ElicitationResponse> {
+  let asked: Question | undefined;
+  const response = await ask(call.thread, draft, {
+    activity: call,
+    onAsked: (question) => {
+      asked = question;
+      call.questions ??= new Set();
+      call.questions.add(question);
+    },
+  });
+  if (asked !== undefined) call.questions?.delete(asked);
+  return response;
 }
 
 /** Runs `task` when the call has its response. */
@@ -192,6 +263,7 @@ function ownFields(result: ToolResultData): ToolResultData {
 export function cancelCall(call: Call, reason: string): void {
   if (call.stage === 'done') return;
   call.stopReason = reason;
+  if (call.tail !== undefined) cancelCall(call.tail, reason);
   if (call.isDelegated) {
     cancelDelegation(call);
     return;

@@ -1,38 +1,34 @@
-import type { ElicitationResponse, JsonSchema, PolicyDecision, ToolResultData } from '../contracts/index.js';
+import type { ElicitationResponse, PolicyDecision, ToolResultData } from '../contracts/index.js';
 import { describeError } from '../kernel/errors.js';
-import { canonicalJson } from '../kernel/json-value.js';
-import { narrowPolicyDecision } from '../kernel/narrow.js';
-import { validateJson } from '../kernel/schema.js';
 import { nearest } from '../kernel/text.js';
 import { errorResult } from '../kernel/tool-result.js';
+import { askApproval, isAlwaysAllowed, rememberAlways } from './approval.js';
 import { fireHook } from './fire-hook.js';
-import { ask, nobodyToAsk } from './questions.js';
-import { publish } from './session-tree.js';
-import { type Call, signal } from './tool-call.js';
+import { nobodyToAsk } from './questions.js';
+import { argsFor, copyArgs, validateArgs } from './tool-args.js';
+import type { Call } from './tool-call.js';
+import { evaluate, hiddenTools, visibleTools } from './tool-policy.js';
 
 /**
  * Whether a call may run: known tool → arguments fit → `before_tool` hooks (then the arguments again) → policy →
- * approval. Resolves with nothing when it may, else with the error result that tells the model why. Never rejects.
+ * approval. Resolves with nothing when it may, else with the error result that tells the model why. Never rejects;
+ * never settles where a hook or an evaluator does not, so who waits for it watches the call's end too.
  */
 export async function judge(call: Call): Promise<ToolResultData | undefined> {
   try {
-    const { entry } = call;
-    if (entry === undefined) return unknownTool(call);
-    if (isHidden(call)) return errorResult('policy_denied', `denied: ${call.name} is not permitted here`);
+    if (call.entry === undefined) return unknownTool(call);
+    if (hiddenTools(call.thread).includes(call.name)) {
+      return errorResult('policy_denied', `denied: ${call.name} is not permitted here`);
+    }
     if (call.brokenArgs !== undefined) {
       return errorResult('invalid_tool_params', `the arguments are no JSON: ${call.brokenArgs.slice(0, 200)}`);
     }
     const unfit = validateArgs(call);
     const faults = unfit instanceof Promise ? await unfit : unfit;
     if (faults !== undefined) return faults;
-    const { hooks } = call.thread.tree.host;
-    let raised: string | undefined;
-    if (hooks !== undefined) {
-      const verdict = await askHooks(call);
-      if (verdict.refusal !== undefined) return verdict.refusal;
-      raised = verdict.ask;
-    }
-    return await judgeByPolicy(call, raised);
+    if (!call.thread.tree.host.hookPoints.has('before_tool')) return await judgeByPolicy(call, undefined);
+    const verdict = await askHooks(call);
+    return verdict.refusal ?? (await judgeByPolicy(call, verdict.raised));
   } catch (thrown) {
     // Whatever breaks at the gate closes it.
     return errorResult('policy_denied', `denied: the check of ${call.name} failed: ${describeError(thrown).message}`);
@@ -40,190 +36,79 @@ export async function judge(call: Call): Promise<ToolResultData | undefined> {
 }
 
 function unknownTool(call: Call): ToolResultData {
-  const names = [...call.thread.agent.tools.byModelName.keys()];
+  const names = visibleTools(call.thread).map((tool) => tool.name);
   const close = nearest(call.name, names);
   const advice = close.length > 0 ? `did you mean ${close.join(' or ')}?` : `available: ${names.join(', ') || 'none'}`;
   return errorResult('tool_not_registered', `no tool "${call.name}"; ${advice}`);
 }
 
-function isHidden(call: Call): boolean {
-  const { thread } = call;
-  const { policy } = thread.tree.host;
-  const hidden = policy.getExcluded?.({
-    mode: thread.tree.settings.permissionMode,
-    principal: thread.agentId,
-    principalPath: thread.principalPath,
-  });
-  return hidden?.includes(call.name) ?? false;
-}
-
-function validateArgs(call: Call): undefined | ToolResultData | Promise<ToolResultData | undefined> {
-  const { entry } = call;
-  // Built-in tools say themselves what they take.
-  if (entry === undefined || entry.builtin !== undefined) return isPlainObject(call.args) ? undefined : noObject(call);
-  const errors = validateJson(entry.descriptor.parametersSchema, call.args);
-  return errors instanceof Promise ? errors.then((list) => parseArgs(call, list)) : parseArgs(call, errors);
-}
-
-const isPlainObject = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value);
-const noObject = (call: Call) => errorResult('invalid_tool_params', `the arguments of ${call.name} must be an object`);
-
-function parseArgs(call: Call, errors: string[]): undefined | ToolResultData | Promise<ToolResultData | undefined> {
-  if (errors.length > 0) {
-    return errorResult('invalid_tool_params', `the arguments of ${call.name} do not fit: ${errors.join('; ')}`);
-  }
-  const validator = call.entry?.tool?.validate;
-  if (validator === undefined) return undefined;
-  const parsed = validator['~standard'].validate(call.args);
-  const take = (result: Awaited<typeof parsed>): ToolResultData | undefined => {
-    if (result.issues === undefined) {
-      call.parsedArgs = { value: result.value };
-      return undefined;
-    }
-    const said = result.issues.map((issue) => {
-      const path = (issue.path ?? []).map((key) => `/${String(typeof key === 'object' ? key.key : key)}`).join('');
-      return `${path} ${issue.message}`.trim();
-    });
-    return errorResult('invalid_tool_params', `the arguments of ${call.name} do not fit: ${said.join('; ')}`);
-  };
-  return parsed instanceof Promise ? parsed.then(take) : take(parsed);
-}
-
-async function askHooks(call: Call): Promise<{ refusal?: ToolResultData; ask?: string }> {
-  const { name: tool, args: given, requestId } = call;
-  const verdict = await fireHook(call.thread, 'before_tool', { tool, args: given, requestId });
+/** What the hooks make of a call; changed arguments are validated like those of the model. */
+async function askHooks(call: Call): Promise<{ refusal?: ToolResultData | undefined; raised?: string }> {
+  const { name: tool, requestId } = call;
+  const verdict = await fireHook(call.thread, 'before_tool', { tool, args: copyArgs(call.args), requestId });
   if (verdict === undefined) return {};
-  if (verdict.action !== 'proceed') {
-    return { refusal: errorResult('policy_denied', `denied by a hook: ${verdict.reason ?? 'no reason given'}`) };
+  const { action, reason, modifications } = verdict;
+  if (action !== 'proceed' && action !== 'ask') {
+    return { refusal: errorResult('policy_denied', `denied by a hook: ${reason ?? 'no reason given'}`) };
   }
-  const { args, ask: raised } = (verdict.modifications ?? {}) as { args?: unknown; ask?: unknown };
-  if (args !== undefined) {
-    call.args = args;
-    const unfit = await validateArgs(call);
-    if (unfit !== undefined) return { refusal: unfit };
-  }
-  return typeof raised === 'string' ? { ask: raised } : {};
+  const raised = action === 'ask' ? { raised: reason ?? 'a hook wants this to be asked' } : {};
+  if (modifications?.args === undefined) return raised;
+  call.args = copyArgs(modifications.args);
+  return { refusal: await validateArgs(call), ...raised };
 }
 
 async function judgeByPolicy(call: Call, raisedByHook: string | undefined): Promise<ToolResultData | undefined> {
-  let decision = await evaluate(call);
+  const said = evaluate(call);
+  const decision = said instanceof Promise ? await said : said;
   if (decision.outcome === 'deny') return denied(call, decision);
-  let hint = decision.outcome === 'ask_user' ? decision.hint : undefined;
-  let mustAsk = decision.outcome === 'ask_user' || raisedByHook !== undefined;
-  hint ??= raisedByHook;
-  const confirm = call.entry?.tool?.confirm;
-  if (confirm !== undefined) {
-    const { thread } = call;
-    const raised = await confirm(argsFor(call) as never, {
-      sessionId: thread.tree.sessionId,
-      threadId: thread.threadId,
-      agentId: thread.agentId,
-    });
-    if (raised !== false) {
-      mustAsk = true;
-      if (typeof raised === 'string') hint ??= raised;
-    }
-  }
-  if (!mustAsk || isAlwaysAllowed(call)) return undefined;
-  if (call.thread.tree.settings.permissionMode === 'dont_ask') {
+  const asked = raisedByHook ?? raisedByTool(call);
+  const raised = asked instanceof Promise ? await asked : asked;
+  if ((decision.outcome === 'allow' && raised === undefined) || isAlwaysAllowed(call)) return undefined;
+  const { tree } = call.thread;
+  if (tree.settings.permissionMode === 'dont_ask') {
     return errorResult('policy_denied', `denied: ${call.name} would need approval, and this mode asks nobody`);
   }
-  const reason = nobodyToAsk(call.thread.tree);
-  if (reason !== undefined) return errorResult('policy_denied', `denied: ${call.name} needs approval, and ${reason}`);
-
-  const answer = await askApproval(call, hint, decision.rule);
-  if (call.run.stop !== undefined) return errorResult('cancelled', 'cancelled: the run is being stopped');
-  if (answer.action !== 'accept') return declined(call, answer);
-  const content = answer.content ?? {};
-  const outcome = typeof content.outcome === 'string' ? content.outcome : 'proceed_once';
-  if (outcome === 'cancel') return declined(call, answer);
-  remember(call, outcome);
-  if (content.modifiedArgs === undefined) return undefined;
-  // What a person changed is checked like anything else; only the question itself is answered.
-  call.args = content.modifiedArgs;
-  const unfit = await validateArgs(call);
-  if (unfit !== undefined) return unfit;
-  decision = await evaluate(call);
-  return decision.outcome === 'deny' ? denied(call, decision) : undefined;
+  const nobody = nobodyToAsk(tree);
+  if (nobody !== undefined) return errorResult('policy_denied', `denied: ${call.name} needs approval, and ${nobody}`);
+  const hint = decision.outcome === 'ask_user' ? decision.hint : undefined;
+  const answer = await askApproval(call, hint ?? (raised || undefined), decision.rule);
+  return takeAnswer(call, answer);
 }
 
-async function evaluate(call: Call): Promise<PolicyDecision> {
-  const { thread, entry } = call;
-  const { host, settings } = thread.tree;
-  const { annotations } = entry?.descriptor ?? {};
-  return narrowPolicyDecision(
-    await host.policy.evaluate({
-      action: call.name,
-      args: call.args,
-      principal: thread.agentId,
-      principalPath: thread.principalPath,
-      context: {
-        mode: settings.permissionMode,
-        executor: thread.agent.driver.descriptor.executor,
-        ...(annotations !== undefined && { annotations }),
-        // What the team's own structure permits: its children, its targets, the host's tools for ending a task.
-        structural: entry?.builtin !== undefined || entry?.childIndex !== undefined,
-      },
-    }),
+/** A tool can only raise allow to ask: its reason, or an empty one. */
+function raisedByTool(call: Call): undefined | Promise<string | undefined> {
+  const confirm = call.entry?.tool?.confirm;
+  if (confirm === undefined) return undefined;
+  const { thread } = call;
+  const { sessionId } = thread.tree;
+  const asked = confirm(argsFor(call) as never, { sessionId, threadId: thread.threadId, agentId: thread.agentId });
+  return Promise.resolve(asked).then((raised) =>
+    raised === false ? undefined : typeof raised === 'string' ? raised : '',
   );
+}
+
+/** An answer allows this one action. What it changed is checked like anything else, and a deny stands whatever it says. */
+async function takeAnswer(call: Call, answer: ElicitationResponse): Promise<ToolResultData | undefined> {
+  if (call.run.stop !== undefined) return errorResult('cancelled', 'cancelled: the run is being stopped');
+  const { outcome, modifiedArgs } = answer.content ?? {};
+  if (answer.action !== 'accept' || outcome === 'cancel') return declined(call, answer);
+  if (modifiedArgs !== undefined) {
+    call.args = copyArgs(modifiedArgs);
+    const unfit = await validateArgs(call);
+    if (unfit !== undefined) return unfit;
+  }
+  // Judged again as it will run: the arguments, the mode or the rules may be others by now.
+  const decision = await evaluate(call);
+  if (decision.outcome === 'deny') return denied(call, decision);
+  rememberAlways(call, outcome);
+  return undefined;
 }
 
 const denied = (call: Call, decision: PolicyDecision & { outcome: 'deny' }) =>
   errorResult('policy_denied', `denied: ${call.name}: ${decision.reason}`);
 
-function declined(call: Call, answer: ElicitationResponse): ToolResultData {
-  const reason = answer._meta?.reason;
-  const text = answer.action === 'decline' ? 'by the user' : 'the question got no answer';
+function declined(call: Call, { action, content, _meta }: ElicitationResponse): ToolResultData {
+  const reason = content?.reason ?? _meta?.reason;
+  const text = action === 'cancel' ? 'the question got no answer' : 'by the user';
   return errorResult('declined', `declined: ${call.name} was not run (${text}${reason ? `: ${String(reason)}` : ''})`);
 }
-
-const APPROVAL_SCHEMA: JsonSchema = {
-  type: 'object',
-  properties: {
-    outcome: {
-      enum: ['proceed_once', 'proceed_always', 'proceed_always_tool', 'modify', 'cancel'],
-      default: 'proceed_once',
-    },
-    modifiedArgs: { type: 'object' },
-  },
-};
-
-function askApproval(call: Call, hint: string | undefined, rule: string | undefined): Promise<ElicitationResponse> {
-  const { thread } = call;
-  call.stage = 'asking';
-  signal(call, 'call.asked');
-  publish(thread, { type: 'tool_update', requestId: call.requestId, status: 'awaiting_approval' });
-  const { category } = call.entry?.descriptor.annotations ?? {};
-  return ask(thread, {
-    kind: 'tool_confirmation',
-    message: hint ?? `${thread.agentId} wants to run ${call.name}`,
-    requestedSchema: APPROVAL_SCHEMA,
-    context: {
-      toolRequestId: call.requestId,
-      tool: call.name,
-      args: call.args,
-      principalPath: thread.principalPath,
-      actionHash: actionKey(call),
-      kind: category === 'edit' || category === 'execute' ? category : 'info',
-      ...(rule !== undefined && { rule }),
-    },
-  });
-}
-
-const toolKey = (call: Call) => `${call.thread.principalPath}|${call.name}`;
-/** The exact action: who, what, with which arguments. */
-const actionKey = (call: Call) => `${toolKey(call)}|${canonicalJson(call.args)}`;
-
-function isAlwaysAllowed(call: Call): boolean {
-  const { always } = call.thread.tree;
-  return always.size > 0 && (always.has(toolKey(call)) || always.has(actionKey(call)));
-}
-
-function remember(call: Call, outcome: string): void {
-  const { always } = call.thread.tree;
-  if (outcome === 'proceed_always') always.add(actionKey(call));
-  if (outcome === 'proceed_always_tool') always.add(toolKey(call));
-}
-
-/** What the tool is given: the validator's output where there is one (defaults and transforms applied). */
-export const argsFor = (call: Call): unknown => (call.parsedArgs === undefined ? call.args : call.parsedArgs.value);

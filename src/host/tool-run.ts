@@ -1,19 +1,17 @@
-import type { Bag, JsonSchema, ToolContext, ToolResultData, ToolUpdate } from '../contracts/index.js';
-import { toParts } from '../kernel/content.js';
-import { TroupeError } from '../kernel/errors.js';
-import { readSchema } from '../kernel/schema.js';
-import { type CallState, createCallState } from '../kernel/state.js';
+import type { ToolCallRequest, ToolResultData } from '../contracts/index.js';
 import { errorResult, thrownResult, toToolResult } from '../kernel/tool-result.js';
+import { beginActivity, beginWait, endActivity, endWait } from './activity.js';
 import { builtinTools } from './builtin-tools.js';
+import { CallContext, showProgress } from './call-context.js';
 import { delegate } from './delegate.js';
 import { fireHook } from './fire-hook.js';
-import { beginWork, endWork } from './limits.js';
+import { Occupancy } from './occupancy.js';
 import { noteOutsideWait } from './outside-wait.js';
-import { ask } from './questions.js';
-import { enter, leave, notice, publish, settled } from './session-tree.js';
+import { publish, settled } from './session-tree.js';
 import type { Thread, ToolOutcome } from './thread.js';
+import { argsFor, copyArgs } from './tool-args.js';
 import { type Call, newCall, respond, signal, whenDone } from './tool-call.js';
-import { argsFor, judge } from './tool-gate.js';
+import { judge } from './tool-gate.js';
 
 const MAX_TAIL_DEPTH = 5;
 
@@ -23,7 +21,7 @@ export async function execute(call: Call): Promise<void> {
   call.stage = 'running';
   const { thread } = call;
   const { tree } = thread;
-  enter(tree);
+  beginActivity(call);
   try {
     tree.merge.record(thread, {
       type: 'custom',
@@ -39,12 +37,15 @@ export async function execute(call: Call): Promise<void> {
     const outcome = await runEntry(call);
     if (isDone(call)) return;
     call.ending = outcome.ending;
-    const result = await afterTool(call, await withTailCalls(call, outcome.result));
+    if (call.state !== undefined && !outcome.result.isError) call.updates = [...call.state.updates()];
+    let { result } = outcome;
+    if (result.tailCalls !== undefined) result = await withTailCalls(call, result, result.tailCalls);
+    if (tree.host.hookPoints.has('after_tool') && !isDone(call)) result = await afterTool(call, result);
     if (!isDone(call)) respond(call, result);
   } catch (thrown) {
     if (!isDone(call)) respond(call, thrownResult(thrown));
   } finally {
-    leave(tree);
+    endActivity(call);
   }
 }
 
@@ -53,16 +54,19 @@ const isDone = (call: Call): boolean => call.stage === 'done';
 async function runEntry(call: Call): Promise<ToolOutcome> {
   const { entry, thread } = call;
   if (entry?.builtin !== undefined) return builtinTools[entry.builtin](call);
-  if (entry?.childIndex !== undefined) return delegate(call, entry.childIndex);
+  if (entry?.childIndex !== undefined) {
+    // The child counts for itself: while all below waits for a person, nothing is under way here.
+    const delegated = delegate(call, entry.childIndex);
+    beginWait(call);
+    return delegated.finally(() => endWait(call));
+  }
   if (entry?.isConsumers || !thread.tree.settings.hostToolExecution) return { result: await askConsumer(call) };
   const { permits } = thread.tree.host;
-  if (permits.isFree()) return { result: await runTool(call) };
-  const release = await permits.take();
-  try {
-    return { result: await runTool(call) };
-  } finally {
-    release();
-  }
+  if (permits.isFree()) return { result: await runTool(call, undefined) };
+  // A call that is cancelled while it waits for its place gives up the wait.
+  const waiting = new AbortController();
+  whenDone(call, () => waiting.abort());
+  return { result: await runTool(call, await permits.take(undefined, waiting.signal)) };
 }
 
 /** Waits for the consumer's `tool_result`; meanwhile nothing of this call is under way. */
@@ -75,42 +79,47 @@ function askConsumer(call: Call): Promise<ToolResultData> {
       isAnswered = true;
       tree.consumerCalls.delete(call.requestId);
       noteOutsideWait(call.thread, -1);
-      enter(tree);
+      endWait(call);
       resolve(result);
     };
     call.answer = goOn;
     whenDone(call, () => goOn(errorResult('cancelled', 'cancelled')));
     tree.consumerCalls.set(call.requestId, call);
     noteOutsideWait(call.thread, 1);
-    leave(tree);
+    beginWait(call);
   });
 }
 
-async function runTool(call: Call): Promise<ToolResultData> {
+async function runTool(call: Call, release: (() => void) | undefined): Promise<ToolResultData> {
   const { thread, entry } = call;
   const tool = entry?.tool;
-  if (tool === undefined) return errorResult('tool_not_registered', `nothing runs ${call.name} here`);
-  if (call.stage === 'done') return errorResult('cancelled', 'cancelled');
+  if (tool === undefined || isDone(call)) {
+    release?.();
+    return tool === undefined
+      ? errorResult('tool_not_registered', `nothing runs ${call.name} here`)
+      : errorResult('cancelled', 'cancelled');
+  }
   if (!entry?.readOnly && !entry?.idempotent) markSideEffect(thread);
-  beginWork(thread);
-  const { host } = thread.tree;
+  const occupancy = new Occupancy(call, release);
   try {
-    const returned = tool.execute(argsFor(call) as never, new CallContext(call));
+    const returned = tool.execute(argsFor(call) as never, new CallContext(call, occupancy));
     if (!isThenable(returned) && !isGenerator(returned)) return toToolResult(returned);
     const work = isGenerator(returned) ? drain(call, returned) : Promise.resolve(returned).then(toToolResult);
-    const timeoutMs = tool.timeoutMs ?? host.toolTimeoutMs;
+    const timeoutMs = tool.timeoutMs ?? thread.tree.host.toolTimeoutMs;
     return await new Promise<ToolResultData>((resolve) => {
       let isSettled = false;
       const settle = (result: ToolResultData, isLeftBehind: boolean) => {
         if (isSettled) return;
         isSettled = true;
+        occupancy.end();
         if (isLeftBehind) leaveBehind(call, work);
         resolve(result);
       };
-      call.cancelTimer = host.clock.schedule(() => {
-        call.controller?.abort(new DOMException(`timed out after ${timeoutMs} ms`, 'TimeoutError'));
+      occupancy.limit(timeoutMs, () => {
+        call.stopReason = `timed out after ${timeoutMs} ms`;
+        call.controller?.abort(new DOMException(call.stopReason, 'TimeoutError'));
         settle(errorResult('tool_timeout', `${call.name} did not end within ${timeoutMs} ms`), true);
-      }, timeoutMs);
+      });
       whenDone(call, () => settle(errorResult('cancelled', 'cancelled'), true));
       work.then(
         (result) => settle(result, false),
@@ -120,9 +129,7 @@ async function runTool(call: Call): Promise<ToolResultData> {
   } catch (thrown) {
     return thrownResult(thrown);
   } finally {
-    call.cancelTimer?.();
-    call.cancelTimer = undefined;
-    endWork(thread);
+    occupancy.end();
   }
 }
 
@@ -139,7 +146,7 @@ async function drain(call: Call, generator: AsyncGenerator<unknown, unknown>): P
       void generator.return(undefined).catch(() => {});
       return errorResult('cancelled', 'cancelled');
     }
-    showProgress(call, step.value as ToolUpdate | string | number);
+    showProgress(call, step.value);
   }
 }
 
@@ -155,128 +162,62 @@ function markSideEffect(thread: Thread): void {
     at.hadSideEffects = true;
 }
 
-function showProgress(call: Call, update: ToolUpdate | string | number): void {
-  if (call.stage === 'done') return;
-  const fields: ToolUpdate =
-    typeof update === 'string'
-      ? { content: toParts(update) }
-      : typeof update === 'number'
-        ? { progress: update }
-        : update;
-  publish(call.thread, { ...fields, type: 'tool_update', requestId: call.requestId });
-}
-
-/** What a tool is given; its signal is made when it is first read. */
-class CallContext implements ToolContext {
-  readonly #call: Call;
-  #state: CallState | undefined;
-
-  constructor(call: Call) {
-    this.#call = call;
-  }
-
-  get signal(): AbortSignal {
-    const call = this.#call;
-    if (call.controller === undefined) {
-      call.controller = new AbortController();
-      if (call.stage === 'done')
-        call.controller.abort(new DOMException(call.stopReason ?? 'the call has ended', 'AbortError'));
-    }
-    return call.controller.signal;
-  }
-  get sessionId(): string {
-    return this.#call.thread.tree.sessionId;
-  }
-  get threadId(): string | undefined {
-    return this.#call.thread.threadId;
-  }
-  get agentId(): string {
-    return this.#call.thread.agentId;
-  }
-  get requestId(): string {
-    return this.#call.requestId;
-  }
-  get state() {
-    const call = this.#call;
-    if (this.#state === undefined) {
-      this.#state = createCallState(call.thread.state);
-      call.state = this.#state;
-    }
-    return this.#state.view;
-  }
-
-  async elicit(question: Parameters<ToolContext['elicit']>[0]): Promise<{ action: string; content?: Bag }> {
-    const call = this.#call;
-    const { requestedSchema, expiresAt, kind = 'user_approval', message, title, context } = question;
-    if (call.stage === 'done') return { action: 'cancel' };
-    const answer = await ask(call.thread, {
-      kind,
-      message,
-      ...(title !== undefined && { title }),
-      ...(requestedSchema !== undefined && { requestedSchema: askedSchema(requestedSchema) }),
-      ...(expiresAt !== undefined && {
-        expiresAt: typeof expiresAt === 'string' ? expiresAt : expiresAt.toISOString(),
-      }),
-      context: { ...context, toolRequestId: call.requestId },
-    });
-    return answer.content === undefined
-      ? { action: answer.action }
-      : { action: answer.action, content: answer.content };
-  }
-
-  progress(update: ToolUpdate | string | number): void {
-    showProgress(this.#call, update);
-  }
-
-  log(text: string): void {
-    const { thread, requestId } = this.#call;
-    publish(thread, { type: 'custom', kind: 'log', data: { requestId, text } });
-  }
-}
-
-function askedSchema(schema: Exclude<Parameters<ToolContext['elicit']>[0]['requestedSchema'], undefined>): JsonSchema {
-  const reading = readSchema(schema as JsonSchema, { path: 'requestedSchema', objectOnly: true });
-  const [problem] = reading.problems;
-  if (problem !== undefined) throw new TroupeError({ code: problem.code, message: problem.message });
-  return reading.jsonSchema;
-}
-
 /** Runs what a result asks to run before the model sees it; the model gets the last result. */
-async function withTailCalls(call: Call, result: ToolResultData): Promise<ToolResultData> {
+async function withTailCalls(
+  call: Call,
+  result: ToolResultData,
+  tailCalls: readonly Pick<ToolCallRequest, 'name' | 'args'>[],
+  initiator: 'agent' | 'hook' = 'agent',
+): Promise<ToolResultData> {
   let last = result;
-  for (const tail of result.tailCalls ?? []) {
+  for (const { name, args } of tailCalls) {
     if (call.depth + 1 > MAX_TAIL_DEPTH) {
-      return errorResult('execution_failed', `tail calls may stand ${MAX_TAIL_DEPTH} deep; ${tail.name} was not run`);
+      return errorResult('execution_failed', `tail calls may stand ${MAX_TAIL_DEPTH} deep; ${name} was not run`);
     }
-    const inner = newCall(
-      call.thread,
-      {
-        type: 'tool_request',
-        requestId: '',
-        name: tail.name,
-        args: tail.args,
-        messageId: call.messageId,
-        index: call.index,
-      },
-      call,
-    );
-    const refusal = await judge(inner);
-    if (refusal !== undefined) respond(inner, refusal);
-    else await execute(inner);
-    last = inner.result ?? last;
+    const { messageId, index } = call;
+    const draft = { type: 'tool_request', requestId: '', name, args, messageId, index } as const;
+    const tail = newCall(call.thread, draft, { parent: call, initiator });
+    call.tail = tail;
+    const ended = runToEnd(tail);
+    beginWait(call);
+    await ended;
+    endWait(call);
+    call.tail = undefined;
+    if (isDone(call)) break;
+    last = tail.result ?? last;
+    call.ending ??= tail.ending;
+    if (tail.updates !== undefined) call.updates = [...(call.updates ?? []), ...tail.updates];
   }
   return last;
 }
 
+/** Resolves when the call has its response, whoever gives it. */
+function runToEnd(call: Call): Promise<void> {
+  return new Promise((resolve) => {
+    whenDone(call, resolve);
+    beginActivity(call);
+    void judge(call).then((refusal) => {
+      if (isDone(call)) return;
+      if (refusal === undefined) void execute(call);
+      else respond(call, refusal);
+    });
+  });
+}
+
 async function afterTool(call: Call, result: ToolResultData): Promise<ToolResultData> {
   const { name: tool, args, requestId } = call;
-  const fired = fireHook(call.thread, 'after_tool', { tool, args, requestId, result });
-  if (fired === undefined) return result;
-  const said = await fired;
-  if (said.action !== 'proceed')
-    notice(call.thread, 'HOOK_FAILED', 'warning', said.reason ?? 'a hook at after_tool failed');
-  const extra = (said.modifications as { additionalContext?: unknown } | undefined)?.additionalContext;
-  return typeof extra === 'string'
-    ? { ...result, llmContent: [...result.llmContent, { type: 'text', text: extra }] }
-    : result;
+  const said = await fireHook(call.thread, 'after_tool', { tool, args: copyArgs(args), requestId, result });
+  if (said === undefined || isDone(call)) return result;
+  if (said.action !== 'proceed') {
+    const text = `the result of ${tool} is withheld by a hook: ${said.reason ?? 'no reason given'}`;
+    return errorResult('policy_denied', text);
+  }
+  const { additionalContext, tailCall } = said.modifications ?? {};
+  const seen = isTailCall(tailCall) ? await withTailCalls(call, result, [tailCall], 'hook') : result;
+  return typeof additionalContext === 'string'
+    ? { ...seen, llmContent: [...seen.llmContent, { type: 'text', text: additionalContext }] }
+    : seen;
 }
+
+const isTailCall = (value: unknown): value is { name: string; args: unknown } =>
+  typeof value === 'object' && value !== null && 'name' in value && typeof value.name === 'string';

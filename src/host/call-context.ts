@@ -1,0 +1,136 @@
+import type { Bag, JsonSchema, StandardSchema, ToolContext, ToolUpdate } from '../contracts/index.js';
+import { toParts } from '../kernel/content.js';
+import { TroupeError } from '../kernel/errors.js';
+import { readSchema } from '../kernel/schema.js';
+import { type CallState, createCallState } from '../kernel/state.js';
+import type { Occupancy } from './occupancy.js';
+import { publish } from './session-tree.js';
+import { askFor, type Call } from './tool-call.js';
+
+type Question = Parameters<ToolContext['elicit']>[0];
+
+/** What a tool is given; its signal is made when it is first read. */
+export class CallContext implements ToolContext {
+  readonly #call: Call;
+  readonly #occupancy: Occupancy;
+  #state: CallState | undefined;
+
+  constructor(call: Call, occupancy: Occupancy) {
+    this.#call = call;
+    this.#occupancy = occupancy;
+  }
+
+  get signal(): AbortSignal {
+    const call = this.#call;
+    if (call.controller === undefined) {
+      call.controller = new AbortController();
+      const late = call.stopReason ?? (call.stage === 'done' ? 'the call has ended' : undefined);
+      if (late !== undefined) call.controller.abort(new DOMException(late, 'AbortError'));
+    }
+    return call.controller.signal;
+  }
+  get sessionId(): string {
+    return this.#call.thread.tree.sessionId;
+  }
+  get threadId(): string | undefined {
+    return this.#call.thread.threadId;
+  }
+  get agentId(): string {
+    return this.#call.thread.agentId;
+  }
+  get requestId(): string {
+    return this.#call.requestId;
+  }
+  get state() {
+    const call = this.#call;
+    if (this.#state === undefined) {
+      this.#state = createCallState(call.thread.state);
+      call.state = this.#state;
+    }
+    return this.#state.view;
+  }
+
+  // Getters, as tools take these out of the context by name: `{ elicit, progress }`.
+  get elicit() {
+    return (question: Question) => this.#elicit(question);
+  }
+  get progress() {
+    return (update: ToolUpdate | string | number) => showProgress(this.#call, update);
+  }
+  get log() {
+    return (text: string) => this.#log(text);
+  }
+
+  async #elicit(question: Question): Promise<{ action: string; content?: Bag }> {
+    const call = this.#call;
+    const { expiresAt, kind = 'user_approval', message, title, context } = question;
+    const schema = question.requestedSchema === undefined ? undefined : readAsked(question.requestedSchema);
+    if (call.stage === 'done') return { action: 'cancel' };
+    this.#occupancy.suspend();
+    const answer = await askFor(call, {
+      kind,
+      message,
+      ...(title !== undefined && { title }),
+      ...(schema !== undefined && { requestedSchema: schema.jsonSchema }),
+      ...(expiresAt !== undefined && {
+        expiresAt: typeof expiresAt === 'string' ? expiresAt : expiresAt.toISOString(),
+      }),
+      context: { ...context, toolRequestId: call.requestId },
+    });
+    await this.#occupancy.resume();
+    if (answer.action !== 'accept') return { action: answer.action };
+    const content = schema === undefined ? answer.content : await filled(schema, answer.content ?? {});
+    return content === undefined ? { action: 'accept' } : { action: 'accept', content };
+  }
+
+  #log(text: string): void {
+    const { thread, requestId, stage } = this.#call;
+    if (stage === 'done') return;
+    publish(thread, { type: 'custom', kind: 'log', data: { requestId, text: String(text) } });
+  }
+}
+
+interface AskedSchema {
+  jsonSchema: JsonSchema;
+  validator?: StandardSchema<unknown, unknown>;
+}
+
+function readAsked(schema: NonNullable<Question['requestedSchema']>): AskedSchema {
+  const reading = readSchema(schema as JsonSchema, { path: 'requestedSchema', objectOnly: true });
+  const [problem] = reading.problems;
+  if (problem !== undefined) throw new TroupeError({ code: problem.code, message: problem.message });
+  return reading;
+}
+
+/** The answer with the defaults that were offered and not touched; through the author's own schema where there is one. */
+async function filled({ jsonSchema, validator }: AskedSchema, content: Bag): Promise<Bag> {
+  if (validator !== undefined) {
+    const parsed = await validator['~standard'].validate(content);
+    if (parsed.issues === undefined) return parsed.value as Bag;
+  }
+  const whole = { ...content };
+  for (const [key, property] of Object.entries((jsonSchema.properties ?? {}) as Record<string, JsonSchema>)) {
+    if (!Object.hasOwn(whole, key) && property?.default !== undefined) whole[key] = property.default;
+  }
+  return whole;
+}
+
+/** Progress of a call for display: text, 0..1, or an update; of anything else nothing is shown. */
+export function showProgress(call: Call, update: unknown): void {
+  if (call.stage === 'done') return;
+  const { content, progress, data } = toUpdate(update);
+  if (content === undefined && progress === undefined && data === undefined) return;
+  publish(call.thread, {
+    type: 'tool_update',
+    requestId: call.requestId,
+    ...(Array.isArray(content) && { content }),
+    ...(typeof progress === 'number' && Number.isFinite(progress) && { progress: Math.min(1, Math.max(0, progress)) }),
+    ...(data !== undefined && { data }),
+  });
+}
+
+function toUpdate(update: unknown): ToolUpdate {
+  if (typeof update === 'string') return { content: toParts(update) };
+  if (typeof update === 'number') return { progress: update };
+  return typeof update === 'object' && update !== null ? update : {};
+}

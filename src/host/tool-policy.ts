@@ -1,0 +1,83 @@
+import type { PolicyActor, PolicyDecision, PolicyScopeTool, ToolDescriptor } from '../contracts/index.js';
+import { narrowPolicyDecision } from '../kernel/narrow.js';
+import type { AgentTools, ToolEntry } from './agent-tools.js';
+import type { Thread } from './thread.js';
+import type { Call } from './tool-call.js';
+
+/** What policy says of a call, from what the registry and the tree know of it; nothing that an agent said counts. */
+export function evaluate(call: Call): PolicyDecision | Promise<PolicyDecision> {
+  const { thread, entry } = call;
+  const { host, settings } = thread.tree;
+  const { annotations } = entry?.descriptor ?? {};
+  const leaders = actingFor(thread);
+  const said = host.policy.evaluate({
+    action: call.name,
+    args: call.args,
+    principal: thread.agentId,
+    principalPath: thread.principalPath,
+    ...(leaders !== undefined && { actingFor: leaders }),
+    context: {
+      mode: settings.permissionMode,
+      executor: thread.agent.driver.descriptor.executor,
+      ...(annotations !== undefined && { annotations }),
+      structural: entry !== undefined && isStructural(entry),
+    },
+  });
+  return said instanceof Promise ? said.then(narrowPolicyDecision) : narrowPolicyDecision(said);
+}
+
+/** What the team's own structure permits: its children, its targets, the host's tools for ending a task. */
+const isStructural = (entry: ToolEntry) => entry.builtin !== undefined || entry.childIndex !== undefined;
+
+/** The leaders above a thread, nearest first: they act through it. Other compositions act for nobody. */
+function actingFor(thread: Thread): PolicyActor[] | undefined {
+  let leaders: PolicyActor[] | undefined;
+  for (let at = thread.parent; at !== undefined; at = at.parent) {
+    if (at.agent.definition.leader === undefined) continue;
+    leaders ??= [];
+    leaders.push({ principal: at.agentId, principalPath: at.principalPath });
+  }
+  return leaders;
+}
+
+const NONE: readonly string[] = [];
+const scopes = new WeakMap<AgentTools, readonly PolicyScopeTool[]>();
+
+/** One list per agent and place: the policy keeps what it worked out by it. */
+function scopeOf(tools: AgentTools): readonly PolicyScopeTool[] {
+  let scope = scopes.get(tools);
+  if (scope === undefined) {
+    scope = [...tools.byModelName.values()].map((entry) => ({
+      name: entry.registered,
+      structural: isStructural(entry),
+      ...(entry.descriptor.annotations !== undefined && { annotations: entry.descriptor.annotations }),
+    }));
+    scopes.set(tools, scope);
+  }
+  return scope;
+}
+
+/** Registered names of tools that can never run for this thread as things stand. Asked every turn. */
+export function hiddenTools(thread: Thread): readonly string[] {
+  const { policy } = thread.tree.host;
+  if (policy.getExcluded === undefined) return NONE;
+  const leaders = actingFor(thread);
+  return policy.getExcluded({
+    mode: thread.tree.settings.permissionMode,
+    principal: thread.agentId,
+    principalPath: thread.principalPath,
+    executor: thread.agent.driver.descriptor.executor,
+    tools: scopeOf(thread.agent.tools),
+    ...(leaders !== undefined && { actingFor: leaders }),
+  });
+}
+
+/** What the model is shown. */
+export function visibleTools(thread: Thread): readonly ToolDescriptor[] {
+  const { descriptors, byModelName } = thread.agent.tools;
+  if (descriptors.length === 0) return descriptors;
+  const hidden = hiddenTools(thread);
+  if (hidden.length === 0) return descriptors;
+  const names = new Set(hidden);
+  return descriptors.filter((one) => !names.has(byModelName.get(one.name)?.registered ?? one.name));
+}
