@@ -1,7 +1,7 @@
 import type {
+  AnyHookDefinition,
   Bag,
   Clock,
-  HookDefinition,
   HookPayloadBase,
   HookResult,
   LifecycleInterceptor,
@@ -14,7 +14,7 @@ const GUARDS: ReadonlySet<string> = new Set(['before_tool', 'before_model']);
 const TIMEOUT_MS = 60_000;
 
 type Payload = HookPayloadBase & Bag;
-type Source = HookDefinition | LifecycleInterceptor;
+type Source = AnyHookDefinition | LifecycleInterceptor;
 
 /** What one hook said, or how it failed to say anything that can be understood. */
 type Said = { result: HookResult | undefined } | { fault: string };

@@ -96,6 +96,7 @@ function compile(compiling: Compiling, definition: AgentDefinition, place: Place
     children,
     tools,
     limits: limitsOf(definition, place.isRoot),
+    declaration: declarationOf(definition, children),
     readOnly: entries.every((entry) => entry.readOnly) && children.every((child) => child.readOnly),
     outputKeys: outputKeysOf(definition),
     driver,
@@ -169,15 +170,20 @@ function limitsOf(definition: AgentDefinition, isRoot: boolean): AgentLimits {
   };
 }
 
-/** All state that a tree declares, `outputKey`s included. Nested declarations agree: the definition was checked. */
-export function declaredState(definition: AgentDefinition): StateDeclaration {
-  const declaration: Record<string, StateDeclaration[string]> = {};
-  const visit = (one: AgentDefinition) => {
-    for (const [key, value] of Object.entries(one.behaviour?.state ?? {})) declaration[key] = value;
-    for (const child of one.children ?? []) visit(child);
-    if (one.leader !== undefined) visit(one.leader);
-    if (one.outputKey !== undefined) declaration[one.outputKey] ??= {};
+const NO_KEYS: StateDeclaration = Object.freeze({});
+
+/** All state that an agent and those below it declare, `outputKey`s included. Nested declarations agree: they were checked. */
+function declarationOf(definition: AgentDefinition, children: readonly CompiledAgent[]): StateDeclaration {
+  const declared: Record<string, StateDeclaration[string]> = {};
+  const add = (keys: StateDeclaration) => {
+    for (const key of Object.keys(keys)) {
+      // An `outputKey` declares its key with nothing said about it: what is said elsewhere counts.
+      const known = declared[key];
+      if (known === undefined || Object.keys(known).length === 0) declared[key] = keys[key] ?? {};
+    }
   };
-  visit(definition);
-  return declaration;
+  add(definition.behaviour?.state ?? NO_KEYS);
+  for (const child of children) if (child.declaration !== NO_KEYS) add(child.declaration);
+  for (const key of outputKeysOf(definition) ?? []) add({ [key]: {} });
+  return Object.keys(declared).length > 0 ? declared : NO_KEYS;
 }

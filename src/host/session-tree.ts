@@ -4,7 +4,6 @@ import { describeError } from '../kernel/errors.js';
 import { createEventMerge } from '../kernel/event-merge.js';
 import { createHistory, type History } from '../kernel/history.js';
 import { createStateScope } from '../kernel/state.js';
-import { declaredState } from './compile-agent.js';
 import type { HostCore } from './host-core.js';
 import { type CompiledAgent, type Thread, type Tree, type TreeSettings, threadKey } from './thread.js';
 
@@ -24,44 +23,77 @@ export function createTree(
     state?: Readonly<Record<string, unknown>> | undefined;
   },
 ): Tree {
-  const { sessionId, handle, settings, runTools, seq = 0, state } = options;
-  const tree: Tree = {
-    host,
-    sessionId,
-    handle,
-    settings,
-    merge: createEventMerge<Thread>({
-      stamp: host.stamp,
-      seq,
-      log: { append: (event, thread) => keep(event, thread) },
-    }),
-    root: undefined as unknown as Thread,
-    questions: new Map(),
-    consumerCalls: new Map(),
-    runTools,
-    requestIds: new Set(),
-    requestCount: 0,
-    always: new Set(),
-    busy: 0,
-    pauseCheckScheduled: false,
-    pendingWrites: undefined,
-    cancelForce: undefined,
-    onPaused: undefined,
-    onRunEnded: undefined,
-    onDetach: undefined,
-    onClosed: undefined,
-    isResumed: false,
-    endReason: 'aborted',
-    hasState: false,
-    isClosed: false,
-    storeError: undefined,
-  };
+  const tree = new SessionTree(host, options);
+  const { declaration } = agent;
+  const isStateless = Object.keys(declaration).length === 0;
+  tree.hasState = !isStateless;
   tree.root = createThread(tree, undefined, agent, undefined, -1);
-  const declaration = declaredState(agent.definition);
-  tree.hasState = Object.keys(declaration).length > 0;
-  tree.root.state = createStateScope({ declaration, values: state });
+  tree.root.state = isStateless ? NO_STATE : createStateScope({ declaration, values: options.state });
   return tree;
 }
+
+/** Shared by every tree that declares no state: it refuses every key. */
+const NO_STATE = createStateScope({ declaration: {} });
+
+/** A class, for what most sessions never need is made when it is first asked for. */
+class SessionTree implements Tree {
+  readonly host: HostCore;
+  readonly sessionId: string;
+  readonly handle: SessionHandle | undefined;
+  readonly settings: TreeSettings;
+  readonly merge: Tree['merge'];
+  runTools: Tree['runTools'];
+  root = undefined as unknown as Thread;
+  requestCount = 0;
+  busy = 0;
+  pauseCheckScheduled = false;
+  pendingWrites: Tree['pendingWrites'];
+  cancelForce: Tree['cancelForce'];
+  onPaused: Tree['onPaused'];
+  onRunEnded: Tree['onRunEnded'];
+  onDetach: Tree['onDetach'];
+  onClosed: Tree['onClosed'];
+  isResumed = false;
+  endReason = 'aborted';
+  hasState = false;
+  isClosed = false;
+  storeError: Tree['storeError'];
+  #questions: Tree['questions'] | undefined;
+  #consumerCalls: Tree['consumerCalls'] | undefined;
+  #requestIds: Set<string> | undefined;
+  #always: Set<string> | undefined;
+
+  constructor(host: HostCore, options: Parameters<typeof createTree>[2]) {
+    this.host = host;
+    this.sessionId = options.sessionId;
+    this.handle = options.handle;
+    this.settings = options.settings;
+    this.runTools = options.runTools;
+    this.merge = createEventMerge<Thread>({ stamp: host.stamp, seq: options.seq ?? 0, log: LOG });
+  }
+
+  get questions(): Tree['questions'] {
+    this.#questions ??= new Map();
+    return this.#questions;
+  }
+  get consumerCalls(): Tree['consumerCalls'] {
+    this.#consumerCalls ??= new Map();
+    return this.#consumerCalls;
+  }
+  get requestIds(): Set<string> {
+    this.#requestIds ??= new Set();
+    return this.#requestIds;
+  }
+  get always(): Set<string> {
+    this.#always ??= new Set();
+    return this.#always;
+  }
+  get waitsForOutside(): boolean {
+    return (this.#questions?.size ?? 0) > 0 || (this.#consumerCalls?.size ?? 0) > 0;
+  }
+}
+
+const LOG = { append: keep };
 
 /** A thread without an actor. Its state starts from its parent's as it is at this moment. */
 export function createThread(
@@ -190,16 +222,14 @@ export function enter(tree: Tree): void {
 /** It ended. A tree in which nothing is under way any more waits for outside input. */
 export function leave(tree: Tree): void {
   tree.busy--;
-  if (tree.busy > 0 || tree.pauseCheckScheduled || !waitsForOutside(tree)) return;
+  if (tree.busy > 0 || tree.pauseCheckScheduled || !tree.waitsForOutside) return;
   tree.pauseCheckScheduled = true;
   // What follows from the end (the next turn, a sibling's start) begins in the same round of microtasks.
   setImmediate(() => {
     tree.pauseCheckScheduled = false;
-    if (tree.busy === 0 && waitsForOutside(tree)) tree.onPaused?.();
+    if (tree.busy === 0 && tree.waitsForOutside) tree.onPaused?.();
   });
 }
-
-const waitsForOutside = (tree: Tree) => tree.questions.size > 0 || tree.consumerCalls.size > 0;
 
 /** All live threads below and including `thread`, children before parents. */
 export function* threadsFrom(thread: Thread): Generator<Thread> {

@@ -18,7 +18,7 @@ import type { CrewPlan } from '../kernel/crew.js';
 import type { EventMerge, Origin } from '../kernel/event-merge.js';
 import type { History } from '../kernel/history.js';
 import type { LoopDetector } from '../kernel/loop-detection.js';
-import type { StateScope } from '../kernel/state.js';
+import type { StateDeclaration, StateScope } from '../kernel/state.js';
 import type { UsageTally } from '../kernel/usage.js';
 import type { AgentTools } from './agent-tools.js';
 import type { CrewState } from './crew.js';
@@ -37,6 +37,8 @@ export interface CompiledAgent {
   readonly children: readonly CompiledAgent[];
   readonly tools: AgentTools;
   readonly limits: AgentLimits;
+  /** State keys that it and all below it declare. */
+  readonly declaration: StateDeclaration;
   /** Every tool that it can reach is read-only. */
   readonly readOnly: boolean;
   /** State keys that take the result; undefined: none. */
@@ -173,6 +175,8 @@ export interface Tree {
   readonly merge: EventMerge<Thread>;
   readonly settings: TreeSettings;
   root: Thread;
+  /** Something waits that only outside input can move. */
+  readonly waitsForOutside: boolean;
   /** Every request that outside input may answer. */
   readonly questions: Map<string, Question>;
   readonly consumerCalls: Map<string, Call>;

@@ -4,6 +4,7 @@ import type {
   AgentEvent,
   AgentResponse,
   AgentSession,
+  AnyHookDefinition,
   Bag,
   Clock,
   ContentPart,
@@ -15,7 +16,6 @@ import type {
   ExecutorCreator,
   ExecutorType,
   GenerationConfig,
-  HookDefinition,
   LifecycleInterceptor,
   ModelFactory,
   ModelInterface,
@@ -58,7 +58,7 @@ export interface HostOptions {
   tools?: readonly ToolDefinition[];
   /** Rule sets (merged by tier and priority) and evaluators (the strictest decides). */
   policy?: readonly (PolicyRuleSet | PolicyEvaluator)[];
-  hooks?: readonly (HookDefinition | LifecycleInterceptor)[];
+  hooks?: readonly (AnyHookDefinition | LifecycleInterceptor)[];
   /** Default `respond`: questions are events, answered through `run.respond`. `deny`: there is nobody to ask. */
   elicitation?: ElicitationCallback | 'respond' | 'deny';
   /** Agents known by name. */

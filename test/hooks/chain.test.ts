@@ -1,12 +1,13 @@
 import { expect, test, vi } from 'vitest';
-import type { HookPoint, HookResult } from '../../src/contracts/index.js';
+import type { AnyHookDefinition, HookPoint, HookResult } from '../../src/contracts/index.js';
 import { createHookChain } from '../../src/hooks/chain.js';
 import { defineHook } from '../../src/index.js';
 import { virtualClock } from '../../src/testing/index.js';
 
 const base = { sessionId: 's', principalPath: 'a', mode: 'default' };
 const beforeTool = { ...base, tool: 'write', args: { path: 'a' }, requestId: 'c1' };
-const hook = (run: (payload: never) => unknown, point: HookPoint = 'before_tool') => defineHook(point, run as never);
+const hook = (run: (payload: never) => unknown, point: HookPoint = 'before_tool') =>
+  defineHook(point, run as never) as AnyHookDefinition;
 const fire = (hooks: Parameters<typeof createHookChain>[0], point = 'before_tool', payload: object = beforeTool) =>
   createHookChain(hooks)?.fire(point, payload as never) as Promise<HookResult>;
 
