@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { AgentEvent, AgentEventType } from '../../src/contracts/index.js';
+import type { AgentEvent, AgentEventType, ToolDescriptor, ToolResultData } from '../../src/contracts/index.js';
 import { agent } from '../../src/index.js';
 import { validateLog } from '../../src/testing/index.js';
 
@@ -53,4 +53,27 @@ export function deferred<T = void>(): { promise: Promise<T>; resolve: (value: T)
     resolve = settlePromise;
   });
   return { promise, resolve };
+}
+
+/** A tool that the consumer runs: a descriptor, and no code. */
+export const consumerTool = (name: string): ToolDescriptor => ({
+  name,
+  description: name,
+  parametersSchema: { type: 'object' },
+});
+
+export const textResult = (text: string): ToolResultData => ({ llmContent: [{ type: 'text', text }] });
+
+/** Types of events without what is for display only. */
+export const loggedTypes = (events: readonly AgentEvent[]): string[] =>
+  typesOf(events).filter((type) => type !== 'tool_update');
+
+/** The code of the error that a stream's first `next()` rejects with. */
+export async function refusalOf(stream: AsyncIterator<AgentEvent>): Promise<string> {
+  try {
+    const step = await stream.next();
+    return `not refused: ${JSON.stringify(step)}`;
+  } catch (thrown) {
+    return (thrown as { code?: string }).code ?? String(thrown);
+  }
 }
