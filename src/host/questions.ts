@@ -187,7 +187,8 @@ export function settle(
   thread.questions?.delete(question);
   noteOutsideWait(thread, -1);
   const action = narrowElicitationAction(answer.action);
-  const response: ElicitationResponse = { ...answer, requestId, action };
+  // A copy: who answered keeps nothing of what is acted on.
+  const response: ElicitationResponse = { ...(JSON.parse(JSON.stringify(answer)) as object), requestId, action };
   publish(thread, {
     type: 'elicitation_response',
     ...withoutSecrets(question, response),
