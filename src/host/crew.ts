@@ -123,6 +123,8 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
   let inOrderUntil = 0;
   let isStopping = false;
   let saysStopped = false;
+  /** There is nobody any more to report to. */
+  let isOver = false;
   let isPumping = false;
   let isPumpPlanned = false;
   /** 0: nothing was started since the event loop had its turn. */
@@ -374,7 +376,7 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
   }
 
   function sayStopped(): void {
-    if (!isStopping || saysStopped || jobs.size + preparing.size > 0) return;
+    if (!isStopping || saysStopped || isOver || jobs.size + preparing.size > 0) return;
     saysStopped = true;
     pool.report({ type: 'crew.stopped' });
   }
@@ -426,7 +428,7 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
         thread.run.stop ??= { reason: 'failed', data: publishFault(thread, 'until', thrown, 'UNTIL_FAILED') };
       }
     }
-    pool.report({ type: 'crew.decided', stop } as never);
+    if (!isOver) pool.report({ type: 'crew.decided', stop } as never);
     leave(tree);
   }
 
@@ -466,8 +468,7 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
     childEnded,
     dispose() {
       isStopping = true;
-      // There is nobody to hear it any more.
-      saysStopped = true;
+      isOver = true;
       for (const job of jobs.values()) job.cancelDelay?.();
     },
   };

@@ -53,7 +53,7 @@ export const endsIn = (events: readonly AgentEvent[]): string[] =>
   events.flatMap((event) => (event.type === 'stream_end' ? [`${event.threadId ?? '-'}: ${event.reason}`] : []));
 
 /** A model's answer that calls one tool. */
-export const call = (name: string, args: object = {}): ScriptEntry => ({ toolCalls: [{ name, args }] });
+export const call = (name: string, args: object = {}) => ({ toolCalls: [{ name, args }] });
 
 /** A read-only tool that ends when it is told to, or is aborted. */
 export function gate(name: string) {
