@@ -61,11 +61,12 @@ class StandingSession implements HostSession {
   /** Nobody wants what the run under way still says. */
   #isLeft = false;
   /** What came before there was anything that it could reach. */
-  readonly #early: { steers: SteerData[]; update: SessionUpdateData | undefined } = { steers: [], update: undefined };
-  readonly #whenRunEnds: (() => void)[] = [];
-  readonly #watched = new Set<AbortSignal>();
-  readonly #closed: Promise<void>;
-  #markClosed!: () => void;
+  #early: { steers: SteerData[]; update: SessionUpdateData | undefined } | undefined;
+  #whenRunEnds: (() => void)[] | undefined;
+  #watched: Set<AbortSignal> | undefined;
+  #whenClosed: (() => void)[] | undefined;
+  /** Nothing of it is left in the host. */
+  #isGone = false;
 
   constructor(
     private readonly host: HostCore,
@@ -74,9 +75,6 @@ class StandingSession implements HostSession {
   ) {
     this.#settings = { compiled: prepare(host, agent, options), options };
     this.#sessionId = options.sessionId ?? newSessionId();
-    this.#closed = new Promise((resolve) => {
-      this.#markClosed = resolve;
-    });
   }
 
   get sessionId(): string {
@@ -102,7 +100,12 @@ class StandingSession implements HostSession {
     const admitted = admitInput(settings.compiled, toRunInput(settings.compiled, data.input ?? data.content));
     const start = (input: RunInput) => this.#whenOpen(settings, (tree) => this.#begin(tree, stream, input, signal));
     const ended =
-      run === undefined ? undefined : new Promise<void>((resolve) => this.#whenRunEnds.push(() => resolve()));
+      run === undefined
+        ? undefined
+        : new Promise<void>((resolve) => {
+            this.#whenRunEnds ??= [];
+            this.#whenRunEnds.push(resolve);
+          });
     if (ended === undefined && !(admitted instanceof Promise)) {
       const started = start(admitted);
       return this.#response(stream, started instanceof Promise ? this.#later(started) : undefined);
@@ -155,10 +158,12 @@ class StandingSession implements HostSession {
     this.#mark(tree);
     tree.onRunEnded = () => {
       this.#finishStream();
+      this.#latest = undefined;
       if (this.#isLeft) this.#mark(tree);
-      for (const signal of this.#watched) signal.removeEventListener('abort', this.#onSignal);
-      this.#watched.clear();
-      for (const resolve of this.#whenRunEnds.splice(0)) queueMicrotask(resolve);
+      for (const signal of this.#watched ?? []) signal.removeEventListener('abort', this.#onSignal);
+      this.#watched = undefined;
+      for (const resolve of this.#whenRunEnds ?? []) queueMicrotask(resolve);
+      this.#whenRunEnds = undefined;
     };
     tree.onPaused = () => this.#finishStream();
     tree.onDetach = () => {
@@ -198,8 +203,10 @@ class StandingSession implements HostSession {
     this.#isFirst = false;
     if (isFirst) {
       publishInitialize(tree.root, tree.isResumed);
-      if (this.#early.update !== undefined) applyUpdate(tree, this.#early.update);
-      for (const steer of this.#early.steers.splice(0)) steerTree(tree, steer, undefined);
+      const early = this.#early;
+      this.#early = undefined;
+      if (early?.update !== undefined) applyUpdate(tree, early.update);
+      for (const steer of early?.steers ?? []) steerTree(tree, steer, undefined);
     }
     const stop = stream.stop ?? (signal?.aborted ? abortStop(reasonOf(signal), 'user') : undefined);
     const onBegun = (run: RunRecord) => {
@@ -242,6 +249,7 @@ class StandingSession implements HostSession {
     if (signal === undefined || run === undefined || this.#tree?.root.run !== run) return;
     if (signal.aborted) return this.#abortRun(run, reasonOf(signal));
     // Once per signal and run, however many of its streams bring it.
+    this.#watched ??= new Set();
     this.#watched.add(signal);
     signal.addEventListener('abort', this.#onSignal, { once: true });
   }
@@ -339,13 +347,16 @@ class StandingSession implements HostSession {
       ...(model !== undefined && { model }),
       tools: [...(this.#settings.options.tools ?? []).filter((tool) => 'kind' in tool), ...tools],
     });
+    this.#early ??= { steers: [], update: undefined };
     this.#early.update = { ...this.#early.update, ...config };
   }
 
   steer(data: SteerData): void {
     this.#assertUsable();
-    if (this.#tree === undefined) this.#early.steers.push(data);
-    else steerTree(this.#tree, data, undefined);
+    if (this.#tree === undefined) {
+      this.#early ??= { steers: [], update: undefined };
+      this.#early.steers.push(data);
+    } else steerTree(this.#tree, data, undefined);
   }
 
   abort(reason?: string): void {
@@ -378,7 +389,17 @@ class StandingSession implements HostSession {
       if (this.#tree === undefined) this.#endUnopened('completed');
       else this.#end(this.#tree, 'completed', 'the session is being closed');
     }
-    return this.#closed;
+    if (this.#isGone) return;
+    await new Promise<void>((resolve) => {
+      this.#whenClosed ??= [];
+      this.#whenClosed.push(resolve);
+    });
+  }
+
+  #markClosed(): void {
+    this.#isGone = true;
+    for (const resolve of this.#whenClosed ?? []) resolve();
+    this.#whenClosed = undefined;
   }
 
   [Symbol.asyncDispose](): Promise<void> {

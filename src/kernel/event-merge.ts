@@ -234,6 +234,8 @@ class Merge<O extends Origin> implements EventMerge<O> {
   }
 
   hold(): void {
+    // Where nobody reads on from the last event, it need not be kept.
+    if (!this.watched) this.tail = { event: undefined, origin: undefined, next: undefined };
     this.#held = this.tail;
     this.#heldUntilSeq = this.seq + this.#holdLimit;
   }

@@ -16,7 +16,8 @@ interface Round {
   readonly messageId: string;
   readonly parts: ContentPart[];
   readonly calls: HistoryCall[];
-  readonly responses: Map<string, ContentPart>;
+  /** Made with the first response. */
+  responses: Map<string, ContentPart> | undefined;
 }
 
 /**
@@ -57,7 +58,7 @@ class ThreadHistory implements History {
   }
 
   get openCalls(): number {
-    return this.#round === undefined ? 0 : this.#round.calls.length - this.#round.responses.size;
+    return this.#round === undefined ? 0 : this.#round.calls.length - (this.#round.responses?.size ?? 0);
   }
 
   user(content: readonly ContentPart[]): void {
@@ -83,6 +84,7 @@ class ThreadHistory implements History {
     const round = this.#round;
     const call = round?.calls.find((candidate) => candidate.requestId === requestId);
     if (round === undefined || call === undefined) return;
+    round.responses ??= new Map();
     round.responses.set(requestId, toFunctionResponse(call, result));
     if (round.responses.size === round.calls.length) this.#closeRound();
   }
@@ -92,12 +94,12 @@ class ThreadHistory implements History {
   }
 
   #isOpen(): boolean {
-    return this.#round !== undefined && this.#round.responses.size < this.#round.calls.length;
+    return this.#round !== undefined && (this.#round.responses?.size ?? 0) < this.#round.calls.length;
   }
 
   #openRound(messageId: string): Round {
     if (this.#round !== undefined && this.#round.messageId !== messageId && !this.#isOpen()) this.#closeRound();
-    this.#round ??= { messageId, parts: [], calls: [], responses: new Map() };
+    this.#round ??= { messageId, parts: [], calls: [], responses: undefined };
     return this.#round;
   }
 
@@ -108,7 +110,7 @@ class ThreadHistory implements History {
     const content = placeCalls(parts, calls);
     if (content.length > 0) this.#done.push({ role: 'model', content });
     if (calls.length > 0) {
-      const answers = calls.map((call) => responses.get(call.requestId) as ContentPart);
+      const answers = calls.map((call) => responses?.get(call.requestId) as ContentPart);
       this.#done.push({ role: 'user', content: answers });
     }
     if (this.#heldBack === undefined) return;

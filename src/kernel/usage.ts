@@ -19,47 +19,50 @@ const FIELDS = ['inputTokens', 'outputTokens', 'cachedTokens', 'thoughtTokens'] 
 /** Beyond any price per token; hides that 0.1 + 0.2 is not 0.3. */
 const DECIMALS = 1e12;
 
-export function createUsageTally(): UsageTally {
-  const sums: UsageTotals = {};
-  let usd: number | undefined;
-  let calls = 0;
-  let unpriced = 0;
+export const createUsageTally = (): UsageTally => new Tally();
 
-  const addFields = (more: UsageTotals) => {
+/** A class, not an object with getters: there is one per run. */
+class Tally implements UsageTally {
+  calls = 0;
+  unpriced = 0;
+  #sums: UsageTotals | undefined;
+  #usd: number | undefined;
+
+  add(usage: ModelUsage): void {
+    this.#addFields(usage);
+    this.calls += 1;
+    const price = usage.cost?.usd;
+    if (isAmount(price)) this.#usd = (this.#usd ?? 0) + price;
+    else this.unpriced += 1;
+  }
+
+  addTally(other: UsageTally): void {
+    if (other.calls === 0) return;
+    this.#addFields(other.totals());
+    this.calls += other.calls;
+    this.unpriced += other.unpriced;
+    const cost = other.cost();
+    if (cost !== undefined) this.#usd = (this.#usd ?? 0) + cost.usd;
+  }
+
+  totals(): UsageTotals {
+    return { ...this.#sums };
+  }
+
+  cost(): CostTotals | undefined {
+    if (this.#usd === undefined) return undefined;
+    const usd = Math.round(this.#usd * DECIMALS) / DECIMALS;
+    return this.unpriced > 0 ? { usd, incomplete: true } : { usd };
+  }
+
+  #addFields(more: UsageTotals): void {
     for (const field of FIELDS) {
       const value = more[field];
-      if (isAmount(value)) sums[field] = (sums[field] ?? 0) + value;
+      if (!isAmount(value)) continue;
+      this.#sums ??= {};
+      this.#sums[field] = (this.#sums[field] ?? 0) + value;
     }
-  };
-
-  return {
-    add(usage) {
-      addFields(usage);
-      calls += 1;
-      const price = usage.cost?.usd;
-      if (isAmount(price)) usd = (usd ?? 0) + price;
-      else unpriced += 1;
-    },
-    addTally(other) {
-      addFields(other.totals());
-      calls += other.calls;
-      unpriced += other.unpriced;
-      const cost = other.cost();
-      if (cost !== undefined) usd = (usd ?? 0) + cost.usd;
-    },
-    totals: () => ({ ...sums }),
-    cost() {
-      if (usd === undefined) return undefined;
-      const rounded = Math.round(usd * DECIMALS) / DECIMALS;
-      return unpriced > 0 ? { usd: rounded, incomplete: true } : { usd: rounded };
-    },
-    get calls() {
-      return calls;
-    },
-    get unpriced() {
-      return unpriced;
-    },
-  };
+  }
 }
 
 function isAmount(value: unknown): value is number {
