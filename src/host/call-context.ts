@@ -1,4 +1,4 @@
-import type { Bag, JsonSchema, StandardSchema, ToolContext, ToolUpdate } from '../contracts/index.js';
+import type { AgentEventDraft, Bag, JsonSchema, StandardSchema, ToolContext, ToolUpdate } from '../contracts/index.js';
 import { toParts } from '../kernel/content.js';
 import { TroupeError } from '../kernel/errors.js';
 import { readSchema } from '../kernel/schema.js';
@@ -119,14 +119,11 @@ async function filled({ jsonSchema, validator }: AskedSchema, content: Bag): Pro
 export function showProgress(call: Call, update: unknown): void {
   if (call.stage === 'done') return;
   const { content, progress, data } = toUpdate(update);
-  if (content === undefined && progress === undefined && data === undefined) return;
-  publish(call.thread, {
-    type: 'tool_update',
-    requestId: call.requestId,
-    ...(Array.isArray(content) && { content }),
-    ...(typeof progress === 'number' && Number.isFinite(progress) && { progress: Math.min(1, Math.max(0, progress)) }),
-    ...(data !== undefined && { data }),
-  });
+  const event: AgentEventDraft<'tool_update'> = { type: 'tool_update', requestId: call.requestId };
+  if (Array.isArray(content)) event.content = content;
+  if (Number.isFinite(progress)) event.progress = Math.min(1, Math.max(0, progress as number));
+  if (data !== undefined) event.data = data;
+  if (Object.keys(event).length > 2) publish(call.thread, event);
 }
 
 function toUpdate(update: unknown): ToolUpdate {

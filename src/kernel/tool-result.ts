@@ -1,5 +1,6 @@
 import type { ContentPart, ToolErrorType, ToolResultData } from '../contracts/index.js';
 import { describeError } from './errors.js';
+import { jsonFault } from './json-value.js';
 
 const PART_TYPES: ReadonlySet<string> = new Set([
   'text',
@@ -13,8 +14,10 @@ const PART_TYPES: ReadonlySet<string> = new Set([
 ]);
 
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
-const isPart = (value: unknown): value is ContentPart =>
-  isObject(value) && typeof value.type === 'string' && PART_TYPES.has(value.type);
+const isTyped = (value: unknown): value is Record<string, unknown> & { type: string } =>
+  isObject(value) && typeof value.type === 'string';
+/** Of a known kind: any JSON may have a `type`. */
+const isPart = (value: unknown): value is ContentPart => isTyped(value) && PART_TYPES.has(value.type);
 
 /** A result that tells the model what went wrong. */
 export const errorResult = (errorType: ToolErrorType, message: string): ToolResultData => ({
@@ -28,13 +31,27 @@ export const errorResult = (errorType: ToolErrorType, message: string): ToolResu
  * any other value as JSON text with the value in `data`. What is no JSON is an error result.
  */
 export function toToolResult(output: unknown): ToolResultData {
-  if (output === undefined || output === null) return { llmContent: [{ type: 'text', text: '' }] };
-  if (typeof output === 'string') return { llmContent: [{ type: 'text', text: output }] };
-  if (Array.isArray(output) && output.length > 0 && output.every(isPart)) return { llmContent: output };
-  if (isObject(output) && Array.isArray(output.llmContent) && output.llmContent.every(isPart)) {
+  const whole = wholeResult(output);
+  if (whole === undefined) return valueResult(output);
+  const fault = jsonFault(whole);
+  return fault === undefined
+    ? whole
+    : errorResult('execution_failed', `the tool returned what is no JSON: its result${fault}`);
+}
+
+function wholeResult(output: unknown): ToolResultData | undefined {
+  if (Array.isArray(output)) {
+    return output.length > 0 && output.every(isPart) ? { llmContent: output } : undefined;
+  }
+  if (isObject(output) && Array.isArray(output.llmContent) && output.llmContent.every(isTyped)) {
     return output as unknown as ToolResultData;
   }
-  if (isPart(output)) return { llmContent: [output] };
+  return isPart(output) ? { llmContent: [output] } : undefined;
+}
+
+function valueResult(output: unknown): ToolResultData {
+  if (output === undefined || output === null) return { llmContent: [{ type: 'text', text: '' }] };
+  if (typeof output === 'string') return { llmContent: [{ type: 'text', text: output }] };
   let text: string | undefined;
   try {
     text = JSON.stringify(output);
@@ -46,12 +63,15 @@ export function toToolResult(output: unknown): ToolResultData {
   return { llmContent: [{ type: 'text', text }], data: JSON.parse(text) };
 }
 
+const PLAIN_ERRORS: ReadonlySet<string> = new Set(['Error', 'TroupeError']);
+
 /** A thrown error: its type and message, never its stack. */
 export function thrownResult(thrown: unknown): ToolResultData {
-  const { message } = describeError(thrown);
-  const name =
-    thrown instanceof Error && thrown.name !== 'Error' && thrown.name !== 'TroupeError' ? `${thrown.name}: ` : '';
-  const code = thrown instanceof Error && 'code' in thrown ? thrown.code : undefined;
-  if (code === 'ENOSPC' || code === 'EDQUOT') return errorResult('no_space_left', message);
-  return errorResult('execution_failed', `${name}${message}`);
+  const isError = thrown instanceof Error;
+  const message = !isError && isObject(thrown) && typeof thrown.message === 'string' ? thrown.message : undefined;
+  const said = message ?? describeError(thrown).message;
+  const name = isError && !PLAIN_ERRORS.has(thrown.name) && said !== thrown.name ? `${thrown.name}: ` : '';
+  const code = isObject(thrown) ? thrown.code : undefined;
+  if (code === 'ENOSPC' || code === 'EDQUOT') return errorResult('no_space_left', said);
+  return errorResult('execution_failed', `${name}${said}`);
 }
