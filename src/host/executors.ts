@@ -11,6 +11,7 @@ import { foreignExecutor } from './foreign-session.js';
 import type { HostCore } from './host-core.js';
 import { ask } from './questions.js';
 import { notice } from './session-tree.js';
+import { markSideEffect } from './side-effects.js';
 import type { CompiledAgent, Thread, Tree } from './thread.js';
 
 /**
@@ -18,7 +19,10 @@ import type { CompiledAgent, Thread, Tree } from './thread.js';
  * the host's sight and no policy rule grants it by name.
  */
 export function createExecutor(thread: Thread): Executor {
-  return prepareExecutor(thread.tree, thread.agent, () => thread);
+  const executor = prepareExecutor(thread.tree, thread.agent, () => thread);
+  // What it does nobody here sees.
+  if (executor.opaque) markSideEffect(thread);
+  return executor;
 }
 
 /** The same before there is a thread; `threadOf` is asked once something is to happen in its name. */

@@ -8,7 +8,8 @@ import { fireHook } from './fire-hook.js';
 import { Occupancy } from './occupancy.js';
 import { noteOutsideWait } from './outside-wait.js';
 import { publish, settled } from './session-tree.js';
-import type { Thread, ToolOutcome } from './thread.js';
+import { markSideEffect } from './side-effects.js';
+import type { ToolOutcome } from './thread.js';
 import { argsFor, copyArgs } from './tool-args.js';
 import { type Call, newCall, respond, signal, whenDone } from './tool-call.js';
 import { judge } from './tool-gate.js';
@@ -60,6 +61,7 @@ async function runEntry(call: Call): Promise<ToolOutcome> {
     beginWait(call);
     return delegated.finally(() => endWait(call));
   }
+  if (!entry?.readOnly && !entry?.idempotent) markSideEffect(thread);
   if (entry?.isConsumers || !thread.tree.settings.hostToolExecution) return { result: await askConsumer(call) };
   const { permits } = thread.tree.host;
   if (permits.isFree()) return { result: await runTool(call, undefined) };
@@ -99,7 +101,6 @@ async function runTool(call: Call, release: (() => void) | undefined): Promise<T
       ? errorResult('tool_not_registered', `nothing runs ${call.name} here`)
       : errorResult('cancelled', 'cancelled');
   }
-  if (!entry?.readOnly && !entry?.idempotent) markSideEffect(thread);
   const occupancy = new Occupancy(call, release);
   try {
     const returned = tool.execute(argsFor(call) as never, new CallContext(call, occupancy));
@@ -155,11 +156,6 @@ function leaveBehind(call: Call, work: Promise<unknown>): void {
   const { strays } = call.thread.tree.host;
   const stray: Promise<unknown> = work.catch(() => {}).finally(() => strays.delete(stray));
   strays.add(stray);
-}
-
-function markSideEffect(thread: Thread): void {
-  for (let at: Thread | undefined = thread; at !== undefined && !at.hadSideEffects; at = at.parent)
-    at.hadSideEffects = true;
 }
 
 /** Runs what a result asks to run before the model sees it; the model gets the last result. */

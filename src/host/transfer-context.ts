@@ -5,6 +5,7 @@ import type { ChildOutcome, CrewState } from './crew.js';
 import { disposeExecutor, prepareExecutor } from './executors.js';
 import type { RunInput } from './run-start.js';
 import { notice, publish } from './session-tree.js';
+import { markSideEffect } from './side-effects.js';
 import type { RunRecord, Thread } from './thread.js';
 
 /** What a member begins with. */
@@ -124,6 +125,7 @@ export function prepareMember(thread: Thread, crew: CrewState, name: string): st
       give(child) {
         owner = child;
         child.executor = executor;
+        if (executor.opaque) markSideEffect(child);
       },
       close: () => disposeExecutor(thread.tree, executor),
     };
