@@ -1,10 +1,12 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import type { Executor, ModelInterface } from '../../src/contracts/index.js';
+import type { Executor, ModelInterface, ModelRequest } from '../../src/contracts/index.js';
 import { agent, createHost, hierarchical, sequential, tool } from '../../src/index.js';
-import { type ScriptEntry, type ScriptFunction, scriptedModel, virtualClock } from '../../src/testing/index.js';
+import { type ScriptEntry, scriptedModel, virtualClock } from '../../src/testing/index.js';
 import { collect, deferred, leaf, ofType, readAll, settle } from '../support/team.js';
 import { boom, call, endsIn, hostWith, runTeam } from '../support/teams.js';
+
+type Answer = (request: ModelRequest, at: number) => ScriptEntry;
 
 const message = (content = 'go') => ({ kind: 'message' as const, content });
 const minutes = (count: number) => count * 60_000;
@@ -18,7 +20,7 @@ const read = tool({
 });
 
 /** Says something and calls a tool, each time. */
-const restless: ScriptFunction = (_, at) => ({ text: `step ${at + 1}`, toolCalls: [{ name: 'read', args: { at } }] });
+const restless: Answer = (_, at) => ({ text: `step ${at + 1}`, toolCalls: [{ name: 'read', args: { at } }] });
 
 const worker = (constraints: object) => agent({ name: 'a', tools: [read], constraints });
 
@@ -60,8 +62,8 @@ test('a root run has a hundred turns by default, a child fifteen', async () => {
 });
 
 test('the grace turn is one more model call with tools off, and its answer is the result of the limit', async () => {
-  const script: ScriptFunction = (request, at) =>
-    request.tools === undefined ? { text: 'what I have' } : (restless(request, at) as ScriptEntry);
+  const script: Answer = (request, at) =>
+    request.tools === undefined ? { text: 'what I have' } : restless(request, at);
   const { result, model, events } = await runTeam(worker({ maxTurns: 2, graceTurn: true }), { a: script as never });
   expect(model.requests).toHaveLength(3);
   expect(model.requests[1]!.tools).toHaveLength(1);
@@ -143,8 +145,7 @@ test('model calls are counted with their retries', async () => {
 });
 
 test('a limit on model calls has its grace turn too', async () => {
-  const script: ScriptFunction = (request, at) =>
-    request.toolMode === 'none' ? { text: 'graceful' } : (restless(request, at) as ScriptEntry);
+  const script: Answer = (request, at) => (request.toolMode === 'none' ? { text: 'graceful' } : restless(request, at));
   const { result, model } = await runTeam(worker({ maxLlmCalls: 2, graceTurn: true }), { a: script as never });
   expect(model.requests).toHaveLength(3);
   expect(result).toMatchObject({ reason: 'max_turns', text: 'graceful', data: { limit: 'maxLlmCalls', used: 2 } });
@@ -256,8 +257,7 @@ test('a sub-agent has five minutes by default, a root run no limit on time', asy
 
 test('a limit on time has its grace turn: what is in flight is cut, and one more call is made', async () => {
   const clock = virtualClock();
-  const forever = new Promise<never>(() => {});
-  const script: ScriptFunction = (request, at) => {
+  const script: Answer = (request, at) => {
     if (request.toolMode === 'none') return { text: 'as far as I came' };
     return at === 0 ? { text: 'start', ...call('read') } : { text: 'never said', delayMs: minutes(10) };
   };
@@ -272,7 +272,6 @@ test('a limit on time has its grace turn: what is in flight is cut, and one more
     text: 'as far as I came',
     data: { limit: 'maxTimeMinutes', used: 1 },
   });
-  void forever;
   await host.close();
 });
 
