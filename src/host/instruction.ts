@@ -1,7 +1,7 @@
 import type { InstructionContext } from '../contracts/index.js';
 import type { Thread } from './thread.js';
 
-const PLACEHOLDER = /\{(input|state)\.([A-Za-z_$][\w$.-]*)\}/g;
+const PLACEHOLDER = /\{(input|state)\.([A-Za-z_$][\w$.:-]*)\}/g;
 
 /**
  * The system instruction of a thread: text with `{input.x}` and `{state.x}` filled in, or what the instruction

@@ -160,13 +160,21 @@ export function notice(thread: Thread, code: string, severity: 'info' | 'warning
 /** Resolves once everything appended so far is durable; undefined when it is already. */
 export const settled = (tree: Tree): undefined | Promise<void> => tree.pendingWrites;
 
+/** State keys named `temp:…` live as long as the session is open, and are in no log. */
+function withoutTemporary(event: AgentEvent): AgentEvent {
+  if ((event.type !== 'session_update' && event.type !== 'agent_completed') || event.stateDelta === undefined)
+    return event;
+  const kept = Object.entries(event.stateDelta).filter(([key]) => !key.startsWith('temp:'));
+  return { ...event, stateDelta: Object.fromEntries(kept) };
+}
+
 function keep(event: AgentEvent, thread: Thread): void {
   const { tree } = thread;
   noteInHistory(thread.history, event, thread.agentId);
   if (tree.handle === undefined) return;
   let written: void | Promise<void>;
   try {
-    written = tree.handle.append(event);
+    written = tree.handle.append(tree.hasState ? withoutTemporary(event) : event);
   } catch (thrown) {
     tree.storeError ??= describeError(thrown, 'STORE_FAILED');
     return;
