@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { format } from 'node:util';
 import { afterEach, expect, test, vi } from 'vitest';
 import { root } from '../architecture/import-graph.js';
 import { scriptedServer, sse } from '../support/scripted-server.js';
@@ -27,8 +28,8 @@ async function run(name: string): Promise<{ out: string; err: string }> {
     said[to] += text;
     return true;
   };
-  vi.spyOn(console, 'log').mockImplementation((...values) => void add('out', `${values.map(String).join(' ')}\n`));
-  vi.spyOn(console, 'error').mockImplementation((...values) => void add('err', `${values.map(String).join(' ')}\n`));
+  vi.spyOn(console, 'log').mockImplementation((...values) => void add('out', `${format(...values)}\n`));
+  vi.spyOn(console, 'error').mockImplementation((...values) => void add('err', `${format(...values)}\n`));
   vi.spyOn(process.stdout, 'write').mockImplementation((text) => add('out', String(text)));
   vi.resetModules();
   await import(pathToFileURL(join(folder, name)).href);

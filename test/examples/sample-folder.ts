@@ -22,7 +22,10 @@ export function sampleFolder(files: Readonly<Record<string, string | Uint8Array>
   return folder;
 }
 
-/** Forty-odd files of several kinds: a hub that all import, one large file, markers, a box, names with spaces. */
+/**
+ * Forty-odd files of several kinds: a hub that all import, one large file, markers, a box, names with spaces. The markers
+ * are put together here, so that this file holds none.
+ */
 export function smallProject(): SampleFolder {
   const folder = sampleFolder({
     'src/hub.ts': 'export const hub = 1;\n',
@@ -31,9 +34,9 @@ export function smallProject(): SampleFolder {
       "import { part3 } from './parts/part-3.js';",
       'import {\n  part4,\n} from "./parts/part-4.js";',
       ...Array.from({ length: 117 }, (_, at) => `export const large${at} = [hub, part3, part4];`),
-      '// TODO: split this file',
+      `// ${'TODO'}: split this file`,
     ].join('\n'),
-    'src/naïve name.ts': "export * from './hub.js';\n/* FIXME(kim): says too little */\n",
+    'src/naïve name.ts': `export * from './hub.js';\n/* ${'FIXME'}(kim): says too little */\n`,
     'docs/plan.md': '# Plan\n\n- [x] begin\n- [ ] ship it\n\nNothing here is a TODO for anybody.\n',
     'scripts/old.cjs': "const path = require('node:path');\nmodule.exports = path;\n",
     'image.png': new Uint8Array([137, 80, 78, 71, 0, 1, 2]),

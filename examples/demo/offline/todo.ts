@@ -6,9 +6,9 @@ import { foundLines, stoppedBy } from './tool-text.js';
 
 const MAX_MARKERS = 50;
 
-/** A marker that a comment, a list item or a line begins with; one that a sentence speaks of is none. */
+/** A marker that a comment, a list item or a line begins with; one that a sentence or a string holds is none. */
 const marker =
-  /(?:^|\/\/|#|\/\*+|<!--|--|;|%)\s*(?:[-*+]\s+)?(?:\*+\s*)?(TODO|FIXME|HACK|XXX)\b(?:\([^)]*\))?[:\s]*(.*)$/;
+  /(?:^|(?<!["'`])(?:\/\/|#|\/\*+|<!--|--|;|%))\s*(?:[-*+]\s+)?(?:\*+\s*)?(TODO|FIXME|HACK|XXX)\b(?:\([^)]*\))?[:\s]*(.*)$/;
 const box = /^\s*[-*+]\s+\[ \]\s+(.*)$/;
 const skipped = /^\s*(?:test|it|describe)\.(skip|todo)\((.*)$/;
 
