@@ -28,7 +28,10 @@ export interface ToolContext {
   readonly state: StateView;
   readonly artifacts?: ArtifactStore | undefined;
   readonly memory?: MemoryStore | undefined;
-  /** Asks a person; resolves with the answer, `cancel` on expiry or abort. Never rejects. */
+  /**
+   * Asks a person; resolves with the answer (with the defaults that it leaves out), `cancel` on expiry or abort, or when
+   * there is nobody to ask. Rejects only for a schema or an expiry that is none. The tool's timeout stands still meanwhile.
+   */
   elicit(question: {
     message: string;
     kind?: ElicitationKind;

@@ -24,6 +24,8 @@ export interface ToolAnnotations {
   destructive?: boolean;
   longRunning?: boolean;
   idempotent?: boolean;
+  /** Calling it again and again with the same arguments is what it is for: no loop. */
+  polling?: boolean;
   category?: ToolCategory;
   [key: string]: unknown;
 }
