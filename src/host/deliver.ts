@@ -10,7 +10,7 @@ import { jsonFault } from '../kernel/json-value.js';
 import { narrowPermissionMode } from '../kernel/narrow.js';
 import { toToolResult } from '../kernel/tool-result.js';
 import { compileAgent } from './compile-agent.js';
-import { assertMode } from './open-session.js';
+import { assertDescriptors, assertMode } from './open-session.js';
 import { checkAnswer, type Question, settle } from './questions.js';
 import { notice, publish, threadsFrom } from './session-tree.js';
 import type { Thread, Tree } from './thread.js';
@@ -88,6 +88,7 @@ export function applyUpdate(tree: Tree, update: SessionUpdateData): void {
   if (fault !== undefined) throw new TroupeError({ code: 'UNKNOWN_MODEL', message: fault });
   if (tools !== undefined) {
     // What runs in process stays: an update brings descriptors only.
+    assertDescriptors(tools);
     const runTools = [...tree.runTools.filter((tool) => 'kind' in tool), ...tools];
     root.agent = compileAgent(host, root.agent.definition, { runTools, model: model ?? settings.model });
     tree.runTools = runTools;

@@ -1,6 +1,8 @@
 import type { AgentDefinition, SessionHandle } from '../contracts/index.js';
-import { TroupeError } from '../kernel/errors.js';
+import { toolNameFault } from '../kernel/agent-check.js';
+import { type Problem, TroupeError, throwProblems } from '../kernel/errors.js';
 import { narrowPermissionMode } from '../kernel/narrow.js';
+import { readSchema } from '../kernel/schema.js';
 import { compileAgent } from './compile-agent.js';
 import { closeExecutor, createExecutor } from './executors.js';
 import type { HostCore } from './host-core.js';
@@ -22,7 +24,24 @@ export function prepare(host: HostCore, agent: AgentDefinition, options: RunOpti
     });
   }
   if (permissionMode !== undefined) assertMode(permissionMode);
+  assertDescriptors(tools);
   return compileAgent(host, agent, { runTools: tools, model });
+}
+
+/** Tools without code come as they are: what is wrong with them is told before anything runs, all at once. */
+export function assertDescriptors(tools: Tree['runTools']): void {
+  const problems: Problem[] = [];
+  for (const tool of tools) {
+    if ('kind' in tool) continue;
+    const path = `tools.${String(tool.name)}`;
+    const fault =
+      toolNameFault(tool.name) ?? (typeof tool.description === 'string' ? undefined : 'a tool needs a description');
+    if (fault !== undefined) problems.push({ code: 'INVALID_DEFINITION', path, message: fault });
+    problems.push(
+      ...readSchema(tool.parametersSchema, { path: `${path}.parametersSchema`, objectOnly: true }).problems,
+    );
+  }
+  throwProblems(problems);
 }
 
 const MODES = ['default', 'auto_edit', 'autonomous', 'plan', 'dont_ask'];
