@@ -4,6 +4,7 @@ import { TroupeError } from '../kernel/errors.js';
 import { readSchema } from '../kernel/schema.js';
 import { type CallState, createCallState } from '../kernel/state.js';
 import type { Occupancy } from './occupancy.js';
+import { projectProgress } from './projection.js';
 import { publish } from './session-tree.js';
 import { askFor, type Call } from './tool-call.js';
 
@@ -123,7 +124,9 @@ export function showProgress(call: Call, update: unknown): void {
   if (Array.isArray(content)) event.content = content;
   if (Number.isFinite(progress)) event.progress = Math.min(1, Math.max(0, progress as number));
   if (data !== undefined) event.data = data;
-  if (Object.keys(event).length > 2) publish(call.thread, event);
+  if (Object.keys(event).length <= 2) return;
+  publish(call.thread, event);
+  projectProgress(call.thread, call.name, event);
 }
 
 function toUpdate(update: unknown): ToolUpdate {

@@ -225,7 +225,9 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
     if (tree.hasState) child.state = thread.state.fork();
     job.thread = child;
     jobs.set(child.address, job);
+    // What a composition's children say, it says to whoever called it.
     if (job.requestId !== undefined) child.projectsTo = { thread, requestId: job.requestId };
+    else if (!isHierarchy) child.projectsTo = thread.projectsTo;
     const started: AgentEventDraft<'agent_started'> = {
       type: 'agent_started',
       agentName: name,
