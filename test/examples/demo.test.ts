@@ -60,8 +60,8 @@ test('without a folder it is this repository; a folder is meant from where the c
 });
 
 test('an interrupt ends the run, and the process with 130', async () => {
-  folder = smallProject();
-  const { code, err } = await demo([folder.root], { until: /structure_2\] calls glob/ });
+  // A folder that takes seconds: the run is in the middle of it when the signal comes.
+  const { code, err } = await demo(['node_modules'], { until: /structure_2\] calls glob/ });
   expect(code).toBe(130);
   expect(err).toMatch(/\naborted in [\d.]+ s, /);
   expect(err).not.toContain('[report] completed');
