@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import type { AgentDefinition, AgentEvent, UsageTotals } from '../../src/contracts/index.js';
 import { agent, createHost, hierarchical, loop, parallel, sequential, transfer } from '../../src/index.js';
 import { type ScriptEntry, scriptedModel, validateLog } from '../../src/testing/index.js';
+import { slowStore } from '../support/slow-store.js';
 import { ofType } from '../support/team.js';
 
 /** A team as a tree of shapes. Names come from the path, so that they differ. */
@@ -173,10 +174,13 @@ function collectDefinitions(definition: AgentDefinition, into: Map<string, Agent
 
 test('any team, nested in any order and whatever its agents do, ends in good order', async () => {
   await fc.assert(
-    fc.asyncProperty(shape, async (of) => {
+    fc.asyncProperty(shape, fc.boolean(), async (of, isSlow) => {
       const script: Script = {};
       const team = build(of, '', script);
-      const host = createHost({ models: { scripted: scriptedModel({ byAgent: script } as never) } });
+      const host = createHost({
+        models: { scripted: scriptedModel({ byAgent: script } as never) },
+        ...(isSlow && { store: slowStore() }),
+      });
       const run = host.run(team, 'go');
       const events: AgentEvent[] = [];
       for await (const event of run) events.push(event);
@@ -198,10 +202,13 @@ test('any team, nested in any order and whatever its agents do, ends in good ord
 
 test('any team is aborted at any moment, and every thread ends before its parent', async () => {
   await fc.assert(
-    fc.asyncProperty(shape, fc.integer({ min: 1, max: 60 }), async (of, after) => {
+    fc.asyncProperty(shape, fc.integer({ min: 1, max: 60 }), fc.boolean(), async (of, after, isSlow) => {
       const script: Script = {};
       const team = build(of, '', script);
-      const host = createHost({ models: { scripted: scriptedModel({ byAgent: script } as never) } });
+      const host = createHost({
+        models: { scripted: scriptedModel({ byAgent: script } as never) },
+        ...(isSlow && { store: slowStore() }),
+      });
       const run = host.run(team, 'go');
       const events: AgentEvent[] = [];
       for await (const event of run) {
