@@ -26,6 +26,7 @@ export const structureSchema = z.object({
   largest: z.array(z.object({ path: z.string(), lines: z.number() })).describe('Source files, most lines first.'),
   importsCountedIn: z.number().describe('In how many of the largest source files the imports were counted.'),
   mostImports: z.array(z.object({ path: z.string(), imports: z.number() })),
+  importersCountedFor: z.number().describe('For how many files the files that import them were counted.'),
   mostImported: z.array(z.object({ path: z.string(), importedBy: z.number(), atLeast: z.boolean() })),
   notes: z.array(z.string()).describe('What could not be found out, in sentences.'),
 });

@@ -95,6 +95,7 @@ test('a claim that the file itself contradicts is sent back', () => {
     largest: [{ path: 'a.ts', lines: 10 }],
     importsCountedIn: 0,
     mostImports: [],
+    importersCountedFor: 0,
     mostImported: [],
     notes: [],
   };
@@ -126,6 +127,16 @@ test('more files than one listing shows are counted folder by folder', async () 
     `1,205 files with ${files.reduce((sum, file) => sum + file.lines, 0).toLocaleString('en-US')}`,
   );
   expect(text).toContain('Everything was looked at.');
+});
+
+test('importers are counted beyond what one search shows', async () => {
+  folder = sampleFolder({ 'lib/index.ts': 'export const lib = 1;\n', 'top.ts': "import './lib/index.js';\n" });
+  for (let at = 0; at < 270; at++) {
+    const line = at < 60 ? "import { lib } from '../lib/index.js';\n" : "export { lib } from '../lib/index.js';\n";
+    folder.write(`${at % 2 === 0 ? 'even' : 'odd'}/file-${at}.ts`, line);
+  }
+  const { text } = await report(folder.root);
+  expect(text).toContain('1. `lib/index.ts`: by 270 files');
 });
 
 test('what a cap left out is said', async () => {

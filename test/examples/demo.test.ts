@@ -116,7 +116,15 @@ function answerAsGemini(request: ReceivedRequest) {
     },
     structure: () =>
       call('complete_task', {
-        ...{ sourceFiles: 0, largest: [], importsCountedIn: 0, mostImports: [], mostImported: [], notes: [] },
+        ...{
+          sourceFiles: 0,
+          largest: [],
+          importsCountedIn: 0,
+          mostImports: [],
+          importersCountedFor: 0,
+          mostImported: [],
+          notes: [],
+        },
       }),
     todo: () => call('complete_task', { total: 0, atLeast: false, markers: [] }),
     writer: () => ({

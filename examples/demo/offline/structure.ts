@@ -12,6 +12,10 @@ const EXAMINED = 60;
 const FILES_PER_SEARCH = 12;
 const LARGEST = 8;
 const TOP = 5;
+/** Of what the examined files import, so many are counted in the whole folder. */
+const HUBS = 8;
+/** Where a search of everything ends early, so many folders are searched one by one. */
+const MAX_FOLDERS = 10;
 
 /** Lists source files, searches the largest for imports, then asks who else imports what they import most. */
 export function structure(request: ModelRequest): ScriptEntry {
@@ -29,9 +33,9 @@ export function structure(request: ModelRequest): ScriptEntry {
   // A folder too large to list is too large to search five times.
   const isComplete = leftOut.stopped.length === 0;
   const hubs = isComplete ? hubsOf(imports, all) : [];
-  const asked = hubs.map(({ path, name }) => countImporters(done, { path, name }, all));
-  const more = asked.flatMap(({ call }) => (call === undefined ? [] : [call]));
-  if (more.length > 0) return { text: 'And what is imported most?', toolCalls: more };
+  const asked = hubs.map((hub) => countImporters(done, hub, all));
+  const more = new Map(asked.flatMap(({ open }) => open.map((call) => [JSON.stringify(call.args), call])));
+  if (more.size > 0) return { text: 'And what is imported most?', toolCalls: [...more.values()] };
 
   const facts: Structure = {
     sourceFiles: files.length,
@@ -42,6 +46,7 @@ export function structure(request: ModelRequest): ScriptEntry {
       .filter((file) => file.imports > 0)
       .sort((a, b) => b.imports - a.imports || (a.path < b.path ? -1 : 1))
       .slice(0, TOP),
+    importersCountedFor: hubs.length,
     mostImported: asked
       .map(({ path, importedBy: count, atLeast }) => ({ path, importedBy: count, atLeast }))
       .sort((a, b) => b.importedBy - a.importedBy || (a.path < b.path ? -1 : 1))
@@ -97,7 +102,7 @@ function hubsOf(imports: Imports, all: ReadonlySet<string>): { path: string; nam
       found.set(path, { ...hub, count: hub.count + 1 });
     }
   }
-  return [...found.values()].sort((a, b) => b.count - a.count || (a.path < b.path ? -1 : 1)).slice(0, TOP);
+  return [...found.values()].sort((a, b) => b.count - a.count || (a.path < b.path ? -1 : 1)).slice(0, HUBS);
 }
 
 /** How many files import `path`: those among all lines that hold its name which lead to it. */
@@ -105,16 +110,30 @@ function countImporters(
   done: readonly Answered[],
   { path, name }: { path: string; name: string },
   all: ReadonlySet<string>,
-): { call?: ToolCall; path: string; importedBy: number; atLeast: boolean } {
-  const args = { pattern: name, glob: sourceNames };
-  const answer = answerTo(done, 'search_text', args);
-  if (answer === undefined) return { call: { name: 'search_text', args }, path, importedBy: 0, atLeast: false };
+): { open: ToolCall[]; path: string; importedBy: number; atLeast: boolean } {
+  const open: ToolCall[] = [];
   const from = new Set<string>();
-  for (const found of foundLines(answer.text)) {
-    const specifier = importedBy(' from ', found) ?? importedBy('require(', found);
-    if (specifier !== undefined && targetOf(found.path, specifier, all) === path) from.add(found.path);
-  }
-  return { path, importedBy: from.size, atLeast: stoppedBy(answer.text) !== undefined };
+  let atLeast = false;
+  const search = (args: object, goDeeper: () => boolean): void => {
+    const answer = answerTo(done, 'search_text', args);
+    if (answer === undefined) {
+      open.push({ name: 'search_text', args });
+      return;
+    }
+    for (const found of foundLines(answer.text)) {
+      const specifier = importedBy(' from ', found) ?? importedBy('require(', found);
+      if (specifier !== undefined && targetOf(found.path, specifier, all) === path) from.add(found.path);
+    }
+    if (stoppedBy(answer.text) !== undefined && !goDeeper()) atLeast = true;
+  };
+  search({ pattern: name, glob: sourceNames }, () => {
+    const folders = new Set([...all].flatMap((file) => (file.includes('/') ? [file.slice(0, file.indexOf('/'))] : [])));
+    if (folders.size > MAX_FOLDERS) return false;
+    for (const folder of folders) search({ pattern: name, path: folder, glob: sourceNames }, () => false);
+    search({ pattern: name, glob: `./${sourceNames}` }, () => false);
+    return true;
+  });
+  return { open, path, importedBy: from.size, atLeast };
 }
 
 /** A glob that matches exactly these paths: what would mean something in a glob is escaped. */

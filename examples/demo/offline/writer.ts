@@ -66,7 +66,7 @@ function contents({ inventory }: Facts): string[] {
 
 function tangles(structure: Structure | undefined): string[] {
   if (structure === undefined) return ['Nobody looked at the structure.'];
-  const { sourceFiles, largest, importsCountedIn, mostImports, mostImported } = structure;
+  const { sourceFiles, largest, importsCountedIn, mostImports, importersCountedFor, mostImported } = structure;
   if (sourceFiles === 0) return ['There are no source files.'];
   return [
     `The largest of ${counted(sourceFiles, 'source file')}:`,
@@ -74,7 +74,9 @@ function tangles(structure: Structure | undefined): string[] {
     ...largest.map(({ path, lines }, at) => `${at + 1}. ${code(path)}: ${counted(lines, 'line')}`),
     ...(mostImports.length > 0 ? ['', `Most imports, of the ${counted(importsCountedIn, 'largest file')}:`, ''] : []),
     ...mostImports.map(({ path, imports }, at) => `${at + 1}. ${code(path)}: ${counted(imports, 'import')}`),
-    ...(mostImported.length > 0 ? ['', 'Imported most, of what these import:', ''] : []),
+    ...(mostImported.length > 0
+      ? ['', `Imported most, of the ${counted(importersCountedFor, 'file')} that these import most often:`, '']
+      : []),
     ...mostImported.map(({ path, importedBy, atLeast }, at) => {
       return `${at + 1}. ${code(path)}: by ${atLeast ? 'at least ' : ''}${counted(importedBy, 'file')}`;
     }),
