@@ -1,7 +1,11 @@
 import { expect } from 'vitest';
 import type { AgentEvent, AgentEventType, ToolDescriptor, ToolResultData } from '../../src/contracts/index.js';
 import { agent } from '../../src/index.js';
+import { validateJson } from '../../src/kernel/schema.js';
 import { validateLog } from '../../src/testing/index.js';
+
+// Loaded once, so that no test waits for a file in the middle of its virtual time (`run-cold.test.ts` does without).
+await validateJson({ type: 'object' }, {});
 
 /** Reads a stream to its end, and holds it to the rules of an event log. */
 export async function collect(run: AsyncIterable<AgentEvent>): Promise<AgentEvent[]> {
