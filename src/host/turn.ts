@@ -222,7 +222,12 @@ class Turn implements TurnContext, Activity {
     const pending = thread.instruction === undefined ? instructionOf(thread, run.input) : undefined;
     if (pending !== undefined) thread.instruction = typeof pending === 'string' ? pending : await pending;
     if (this.isCut) return undefined;
-    thread.executor ??= createExecutor(thread);
+    if (thread.executor === undefined) {
+      // An abort in the same breath as the start comes before a backend is made.
+      if (thread.agent.driver.descriptor.executor !== 'local') await undefined;
+      if (this.isCut) return undefined;
+      thread.executor = createExecutor(thread);
+    }
     if (this.toolsOff) {
       this.cancelGrace = this.clock.schedule(() => stopRun(thread, run.reached as RunEnd), GRACE_MS);
     }
