@@ -3,7 +3,7 @@ import { loopMachine } from '../compositions/loop.machine.js';
 import { parallelMachine } from '../compositions/parallel.machine.js';
 import { sequentialMachine } from '../compositions/sequential.machine.js';
 import { transferMachine } from '../compositions/transfer.machine.js';
-import { createLocalExecutor } from './executors/local/index.js';
+import { localExecutor } from './executors/local/index.js';
 import { createHookChain } from './hooks/chain.js';
 import type { CompositionMachine } from './host/agent-logics.js';
 import type { HostParts } from './host/create-host.js';
@@ -30,8 +30,8 @@ const providers: Readonly<Record<string, BuiltinProvider>> = {
 /** What a host is made of: one line per executor and composition. */
 export const builtins: HostParts = {
   executors: {
-    local: createLocalExecutor,
-    openrouter: createLocalExecutor,
+    local: localExecutor,
+    openrouter: localExecutor,
   },
   compositions: {
     sequential: sequentialMachine as unknown as CompositionMachine,

@@ -94,11 +94,6 @@ export class ModelError extends Error {
   }
 }
 
-/** Closes a switch: a compile error when a case is missing. */
-export function assertNever(value: never): never {
-  throw new TroupeError({ code: 'INTERNAL', message: `unexpected value ${JSON.stringify(value)}` });
-}
-
 /** `code` and `message` of anything thrown, never its stack. */
 export function describeError(thrown: unknown, fallbackCode = 'INTERNAL'): { code: string; message: string } {
   if (thrown instanceof Error) {

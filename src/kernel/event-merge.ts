@@ -96,16 +96,6 @@ export interface EventMergeOptions<O extends Origin> {
   holdLimit?: number;
 }
 
-export const createOrigin = (threadId: string | undefined, agentId: string): Origin => ({
-  threadId,
-  agentId,
-  runId: undefined,
-  streamId: undefined,
-  message: undefined,
-  waiting: 0,
-  suspended: undefined,
-});
-
 /** Ends and aborts pass although buffers are full. */
 const ALWAYS_PASSES = new Set(['stream_end', 'agent_completed', 'tool_response', 'elicitation_response', 'error']);
 /** Display only. */

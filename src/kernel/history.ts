@@ -1,5 +1,5 @@
 import type { ContentPart, ModelMessage, ToolResultData } from '../contracts/index.js';
-import { textOf, toParts } from './content.js';
+import { textOf } from './content.js';
 
 /** A call as it stands in the model's history. */
 export interface HistoryCall {
@@ -174,5 +174,3 @@ export function findBrokenPairs(messages: readonly ModelMessage[]): string[] {
   });
   return broken;
 }
-
-export const userText = (text: string): ModelMessage => ({ role: 'user', content: toParts(text) });

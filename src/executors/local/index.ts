@@ -1,6 +1,5 @@
 import type {
   Executor,
-  ExecutorCreator,
   ModelInterface,
   ModelRequest,
   ModelResponse,
@@ -21,8 +20,6 @@ export const localExecutor = (): Executor => shared;
 
 /** It keeps nothing between turns, so all sessions share one. */
 const shared: Executor = { turn: (_, context) => turnOf(context) };
-
-export const createLocalExecutor: ExecutorCreator = localExecutor;
 
 async function turnOf(context: TurnContext): Promise<TurnEnd | undefined> {
   const requested = context.modelConfig.resolve({ agent: context.agentId, requested: context.model, purpose: 'turn' });
