@@ -13,6 +13,7 @@ import { ask } from './questions.js';
 import { notice } from './session-tree.js';
 import { markSideEffect } from './side-effects.js';
 import type { CompiledAgent, Thread, Tree } from './thread.js';
+import { showOwnCall } from './tool-call.js';
 
 /**
  * Makes what drives an agent's turns. Throws as its creator does, and with `CANNOT_ENFORCE` when it runs tools out of
@@ -36,19 +37,58 @@ export function prepareExecutor(tree: Tree, agent: CompiledAgent, threadOf: () =
       message: `no executor "${descriptor.executor}"; registered: ${names}`,
     });
   }
-  const made = creator(descriptor, { ...portsOf(tree, threadOf), definition: agent.driver });
+  const made: unknown = creator(descriptor, { ...portsOf(tree, threadOf), definition: agent.driver });
+  const { capabilities } = descriptor;
   const executor = isSession(made)
-    ? foreignExecutor(made, { isOpaque: !(descriptor.capabilities ?? []).includes('host_tool_execution') })
+    ? foreignExecutor(made, {
+        isOpaque: capabilities?.includes('host_tool_execution') !== true,
+        capabilities,
+        showOwnCall: (request, response) => showOwnCall(threadOf(), request, response),
+        tell: (code, text) => notice(threadOf(), code, 'warning', `${agent.definition.name} ${text}`),
+      })
     : made;
-  if (executor.opaque) assertGranted(tree, agent, threadOf);
-  return executor;
+  if (!isExecutor(executor)) {
+    throw new TroupeError({
+      code: 'INVALID_EXECUTOR',
+      message: `executor "${descriptor.executor}" made neither a session, that is { stream, … }, nor { turn }`,
+    });
+  }
+  if (!executor.opaque) return executor;
+  assertGranted(tree, agent);
+  return announced(executor, tree, agent.definition.name, threadOf);
 }
 
-const isSession = (made: AgentSession | Executor): made is AgentSession =>
-  'stream' in made && typeof made.stream === 'function';
+const isSession = (made: unknown): made is AgentSession =>
+  typeof made === 'object' && made !== null && 'stream' in made && typeof made.stream === 'function';
+const isExecutor = (made: unknown): made is Executor =>
+  typeof made === 'object' && made !== null && 'turn' in made && typeof made.turn === 'function';
 
-/** An opaque agent runs only when a rule allows it by name; what cannot be enforced then is said once. */
-function assertGranted(tree: Tree, agent: CompiledAgent, threadOf: () => Thread): void {
+const told = new WeakMap<Tree, Set<string>>();
+
+/** Says once in a tree, before an opaque agent does anything, what does not apply to it. */
+function announced(executor: Executor, tree: Tree, name: string, threadOf: () => Thread): Executor {
+  const { hookPoints, capabilities } = executor;
+  return {
+    opaque: true,
+    ...(hookPoints !== undefined && { hookPoints }),
+    ...(capabilities !== undefined && { capabilities }),
+    turn(inbox, context) {
+      const names = told.get(tree) ?? new Set();
+      told.set(tree, names);
+      if (!names.has(name)) {
+        names.add(name);
+        const hooks = [...tree.host.hookPoints].join(', ');
+        const text = `${name} runs its own tools: policy and approvals${hooks === '' ? '' : `, and the hooks at ${hooks},`} do not apply to them`;
+        notice(threadOf(), 'OPAQUE_AGENT', 'warning', text);
+      }
+      return executor.turn(inbox, context);
+    },
+    close: () => executor.close?.(),
+  };
+}
+
+/** An opaque agent runs only when a rule allows it by name. */
+function assertGranted(tree: Tree, agent: CompiledAgent): void {
   const { name } = agent.definition;
   const { executor } = agent.driver.descriptor;
   const decision = tree.host.policy.evaluate({
@@ -64,15 +104,13 @@ function assertGranted(tree: Tree, agent: CompiledAgent, threadOf: () => Thread)
       message: `agent "${name}" (${executor}) runs its tools out of the host's sight, so policy, hooks and approvals cannot apply; allow it with a rule such as { toolName: "${name}", decision: "allow", context: { opaque: true } }`,
     });
   }
-  queueMicrotask(() => {
-    const text = `${name} runs its own tools: policy, hooks and approvals do not apply to them`;
-    notice(threadOf(), 'OPAQUE_AGENT', 'warning', text);
-  });
 }
 
 function portsOf(tree: Tree, threadOf: () => Thread): HostContext {
   const { host } = tree;
-  const elicitation: ElicitationChannel = { ask: (request) => ask(threadOf(), request) };
+  const elicitation: ElicitationChannel = {
+    ask: (request, { signal } = {}) => ask(threadOf(), request, { signal }),
+  };
   return {
     policyEngine: host.policy,
     hookSystem: host.hooks ?? silentHooks,

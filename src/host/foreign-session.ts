@@ -2,65 +2,279 @@ import type {
   AgentEventDraft,
   AgentResponse,
   AgentSession,
+  ContentPart,
+  ExecutionOptions,
   Executor,
   SessionStreamData,
   TurnContext,
 } from '../contracts/index.js';
-import { narrowEvent } from '../kernel/narrow.js';
+import { toParts } from '../kernel/content.js';
+import { describeError, TroupeError } from '../kernel/errors.js';
+import { type ForeignEvent, readForeignEvent } from './foreign-events.js';
+
+type ToolRequest = AgentEventDraft<'tool_request'>;
+type ToolResponse = AgentEventDraft<'tool_response'>;
+
+export interface ForeignOptions {
+  /** It runs its own tools: what it answers itself is shown, the rest passes the gate. */
+  isOpaque: boolean;
+  /** Declared in its descriptor. */
+  capabilities: readonly string[] | undefined;
+  /** Shows a call that it ran itself. */
+  showOwnCall(request: ToolRequest, response: ToolResponse): void;
+  tell(code: string, text: string): void;
+}
+
+/** Something that says nothing but nonsense is cut off. */
+const MOST_INVALID = 100;
+/** So many events are read before the event loop has its turn: a session that never waits holds nobody up. */
+const EVENTS_PER_ROUND = 256;
 
 /**
- * Anybody's `AgentSession` as an executor: each turn reads one of its streams. Its calls pass the host's gate and its
+ * Anybody's `AgentSession` as an executor: each turn reads its streams. Its calls pass the host's gate and its
  * questions the host's inbox; the answers go back under the ids it gave. Ids, order and threads are the host's.
+ * Events of types that nobody knows are passed on; what is no event is counted and told; a run fails when its session
+ * throws or says nothing else.
  */
-export function foreignExecutor(session: AgentSession, options: { isOpaque: boolean }): Executor {
-  let isFirst = true;
-  let isOver = false;
-
-  async function* turn(inbox: readonly SessionStreamData[], context: TurnContext): AsyncGenerator<AgentEventDraft> {
-    for (const data of toDeliveries(inbox)) {
-      const response: AgentResponse = isFirst
-        ? session.stream(data, { signal: context.signal, hostToolExecution: true })
-        : session.stream(data);
-      isFirst = false;
-      const stop = () => response.controller.abort();
-      if (context.signal.aborted) stop();
-      else context.signal.addEventListener('abort', stop, { once: true });
-      try {
-        for await (const event of response.stream) {
-          const narrowed = narrowEvent(event);
-          if (narrowed.kind !== 'known') continue;
-          const known = narrowed.value;
-          // What it was told comes back as its first event: the host has published that already.
-          if (known.type === 'message' && known.role !== 'agent') continue;
-          yield toDraft(known);
-        }
-      } finally {
-        context.signal.removeEventListener('abort', stop);
-      }
-    }
-  }
-
+export function foreignExecutor(session: AgentSession, options: ForeignOptions): Executor {
+  const link = new ForeignLink(session, options);
   return {
-    turn,
+    turn: (inbox, context) => link.turn(inbox, context),
     opaque: options.isOpaque,
-    close() {
-      if (isOver) return;
-      isOver = true;
-      session.abort('the host has ended this session');
-    },
+    close: () => link.close(),
   };
 }
 
-/** Several results of one turn go in together; everything else by itself, in order. */
-function toDeliveries(inbox: readonly SessionStreamData[]): SessionStreamData[] {
-  const results = inbox.flatMap((data) =>
-    data.kind === 'tool_result' ? [{ requestId: data.requestId, result: data.result }] : [],
-  );
-  const others = inbox.filter((data) => data.kind !== 'tool_result');
-  return results.length > 0 ? [...others, { kind: 'tool_results', results }] : others;
+class ForeignLink {
+  readonly #session: AgentSession;
+  readonly #options: ForeignOptions;
+  #isFirst = true;
+  #isOver = false;
+  /** From a message to its `stream_end`. */
+  #isRunning = false;
+  #runId: string | undefined;
+  #mode: string | undefined;
+  /** Its own ids of calls and questions that have no answer yet. */
+  readonly #open = new Set<string>();
+  /** Ids whose answers it was just given: it may say them again. */
+  #given: ReadonlySet<string> = new Set();
+  /** Opaque: calls that it may be running itself. */
+  readonly #own = new Map<string, ToolRequest>();
+
+  constructor(session: AgentSession, options: ForeignOptions) {
+    this.#session = session;
+    this.#options = options;
+  }
+
+  async *turn(inbox: readonly SessionStreamData[], context: TurnContext): AsyncGenerator<AgentEventDraft> {
+    const faults: Faults = { count: 0, first: '' };
+    try {
+      this.#begin(context);
+      for (const data of toDeliveries(inbox)) {
+        if (data.kind === 'message' && this.#isRunning) this.#session.steer({ message: data.content });
+        else yield* this.#read(data, context, faults);
+        if (context.aborted) return;
+      }
+    } finally {
+      if (faults.count > 0) this.#tell(`sent ${faults.count} × what is no event; the first: ${faults.first}`);
+    }
+  }
+
+  close(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#session.abort('the host has ended this session');
+  }
+
+  #tell(text: string): void {
+    this.#options.tell('FOREIGN_SESSION', text);
+  }
+
+  /** A run that broke off is over; what the host has changed since the last turn is told. */
+  #begin({ runId, permissionMode: mode }: TurnContext): void {
+    if (runId !== this.#runId) {
+      this.#isRunning = false;
+      this.#open.clear();
+      this.#own.clear();
+    }
+    this.#runId = runId;
+    if (this.#mode !== undefined && this.#mode !== mode) this.#session.update({ permissionMode: mode });
+    this.#mode = mode;
+  }
+
+  #stream(data: SessionStreamData, context: TurnContext): AgentResponse {
+    const { signal } = context;
+    const first: ExecutionOptions = { signal, hostToolExecution: true, permissionMode: context.permissionMode };
+    const tools = this.#isFirst ? context.tools() : [];
+    if (tools.length > 0) first.tools = [...tools];
+    const given: unknown = this.#session.stream(data, this.#isFirst ? first : { signal });
+    this.#isFirst = false;
+    if (!isResponse(given)) {
+      throw new TroupeError({ code: 'FOREIGN_SESSION', message: 'stream() gave no { stream, controller }' });
+    }
+    return given;
+  }
+
+  /** One stream of the session, from what it is given to where it pauses or ends. */
+  async *#read(data: SessionStreamData, context: TurnContext, faults: Faults): AsyncGenerator<AgentEventDraft> {
+    this.#note(data);
+    const response = this.#stream(data, context);
+    const events = response.stream[Symbol.asyncIterator]();
+    const stop = () => response.controller.abort();
+    context.signal.addEventListener('abort', stop, { once: true });
+    if (context.signal.aborted) stop();
+    let count = 0;
+    let isDone = false;
+    try {
+      for (;;) {
+        const step = await events.next();
+        if (step.done) {
+          isDone = true;
+          break;
+        }
+        if (++count % EVENTS_PER_ROUND === 0) await nextRound();
+        const read = readForeignEvent(step.value);
+        for (const draft of this.#take(read, faults)) yield draft;
+        if (read.kind === 'known' && read.draft.type === 'stream_end' && !read.nested) {
+          this.#isRunning = false;
+          isDone = await this.#endsNow(events);
+          return;
+        }
+      }
+      // It waits for answers to what it does not run itself.
+      yield* this.#own.values();
+      this.#own.clear();
+    } finally {
+      context.signal.removeEventListener('abort', stop);
+      // Not waited for: what does not end must not hold its host.
+      if (!isDone) void Promise.resolve(events.return?.(undefined)).catch(() => {});
+    }
+  }
+
+  #note(data: SessionStreamData): void {
+    const ids = idsOf(data);
+    for (const id of ids) this.#open.delete(id);
+    this.#given = new Set(ids);
+    if (data.kind === 'message') this.#isRunning = true;
+  }
+
+  /** What one event of the session becomes here. */
+  #take(read: ForeignEvent, faults: Faults): AgentEventDraft[] {
+    if (read.kind === 'invalid') {
+      faults.first ||= read.reason;
+      if (++faults.count < MOST_INVALID) return [];
+      throw new TroupeError({
+        code: 'FOREIGN_SESSION',
+        message: `the session says nothing that can be understood: ${faults.first}`,
+      });
+    }
+    const { draft } = read;
+    if (read.kind === 'unknown') return [draft];
+    switch (draft.type) {
+      case 'tool_request':
+        if (!this.#ask(draft.requestId)) return [];
+        if (!this.#options.isOpaque) return [draft];
+        this.#own.set(draft.requestId, draft);
+        return [];
+      case 'tool_response':
+        this.#takeResponse(draft);
+        return [];
+      case 'elicitation_request':
+        return this.#ask(draft.requestId) ? [draft] : [];
+      case 'elicitation_response':
+      case 'tool_update':
+        return [];
+      case 'initialize':
+        if (!read.nested) this.#compare(draft.capabilities);
+        return [];
+      case 'usage':
+      case 'error':
+      case 'custom':
+        return [draft];
+      case 'message':
+        // What it was told comes back as its first event: the host has published that already.
+        if (draft.role !== 'agent') return [];
+        break;
+      default:
+    }
+    return [read.nested ? { type: 'custom', kind: 'foreign_thread_event', data: draft } : draft];
+  }
+
+  /** False: it has asked under this id already, and waits. */
+  #ask(requestId: string): boolean {
+    if (this.#open.has(requestId)) {
+      this.#tell(`asked twice under the id "${requestId}"; the second was dropped`);
+      return false;
+    }
+    this.#open.add(requestId);
+    return true;
+  }
+
+  #takeResponse(response: ToolResponse): void {
+    const { requestId } = response;
+    if (this.#given.has(requestId)) return;
+    const request = this.#own.get(requestId);
+    if (request === undefined) {
+      this.#tell(`answered "${requestId}" itself, which is for the host to answer; its answer was dropped`);
+      return;
+    }
+    this.#own.delete(requestId);
+    this.#open.delete(requestId);
+    this.#options.showOwnCall(request, response);
+  }
+
+  #compare(able: readonly unknown[]): void {
+    const missing = (this.#options.capabilities ?? []).filter((capability) => !able.includes(capability));
+    if (missing.length > 0) this.#tell(`cannot do all that it declares: ${missing.join(', ')}`);
+  }
+
+  /** Whether the session ends its stream where it said so. What comes after a `stream_end` is told and dropped. */
+  async #endsNow(events: AsyncIterator<unknown>): Promise<boolean> {
+    const next = events.next().then(
+      (step) => (step.done ? 'done' : 'more'),
+      (thrown) => describeError(thrown).message,
+    );
+    const said = await Promise.race([next, nextRound()]);
+    if (said === 'more') this.#tell('went on after its stream_end; that was dropped');
+    return said === 'done';
+  }
 }
 
-function toDraft(event: object): AgentEventDraft {
-  const { id, timestamp, seq, streamId, runId, agentId, threadId, ...draft } = event as Record<string, unknown>;
-  return draft as AgentEventDraft;
+interface Faults {
+  count: number;
+  first: string;
+}
+
+const nextRound = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+const isResponse = (given: unknown): given is AgentResponse =>
+  typeof given === 'object' &&
+  given !== null &&
+  'stream' in given &&
+  typeof given.stream === 'object' &&
+  given.stream !== null &&
+  Symbol.asyncIterator in given.stream &&
+  'controller' in given;
+
+function idsOf(data: SessionStreamData): string[] {
+  if (data.kind === 'message') return [];
+  return data.kind === 'tool_results' ? data.results.map(({ requestId }) => requestId) : [data.requestId];
+}
+
+/** Messages go in as one, and so do several results of a turn, which come last; everything else by itself, in order. */
+function toDeliveries(inbox: readonly SessionStreamData[]): SessionStreamData[] {
+  const messages = inbox.filter((data) => data.kind === 'message');
+  const results = inbox.flatMap((data) => (data.kind === 'tool_result' ? [data] : []));
+  const others = inbox.filter((data) => data.kind !== 'tool_result' && data.kind !== 'message');
+  const [first, ...more] = messages;
+  const deliveries: SessionStreamData[] = [];
+  if (first !== undefined && more.length === 0) deliveries.push(first);
+  else if (first !== undefined) {
+    const content: ContentPart[] = messages.flatMap((data) => toParts(data.content));
+    deliveries.push({ ...first, content });
+  }
+  deliveries.push(...others);
+  if (results.length <= 1) return [...deliveries, ...results];
+  const all = results.map(({ requestId, result }) => ({ requestId, result }));
+  return [...deliveries, { kind: 'tool_results', results: all }];
 }

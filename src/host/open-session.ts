@@ -8,7 +8,7 @@ import { closeExecutor, createExecutor } from './executors.js';
 import type { HostCore } from './host-core.js';
 import { applyPast, type Past, readPast } from './recover-idle.js';
 import { createTree, newSessionId, settled, threadsFrom } from './session-tree.js';
-import type { CompiledAgent, Tree } from './thread.js';
+import type { CompiledAgent, Thread, Tree } from './thread.js';
 import type { RunOptions } from './types.js';
 
 const SESSION_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
@@ -168,8 +168,8 @@ function begin(
   });
   if (past !== undefined) applyPast(tree, past);
   const { root } = tree;
-  // What cannot be driven is refused here, not in the middle of its first run.
-  if (agent.behaviour === 'turn' && agent.driver.descriptor.executor !== 'local') root.executor = createExecutor(root);
+  if (agent.behaviour === 'turn' && agent.driver.descriptor.executor !== 'local')
+    giveExecutor(root, past === undefined);
   host.trees.set(sessionId, tree);
   root.endsSession = options.oneRun;
   root.actor = host.spawn(sessionId, {
@@ -180,6 +180,27 @@ function begin(
     plan: agent.plan,
   });
   return tree;
+}
+
+/** What cannot be driven is refused here, not in the middle of its first run; nothing of a new session stays then. */
+function giveExecutor(root: Thread, isNew: boolean): void {
+  try {
+    root.executor = createExecutor(root);
+  } catch (thrown) {
+    const { host, handle, sessionId } = root.tree;
+    host.threads.delete(root.address);
+    if (isNew && handle !== undefined) void forget(host, handle, sessionId);
+    throw thrown;
+  }
+}
+
+async function forget(host: HostCore, handle: SessionHandle, sessionId: string): Promise<void> {
+  try {
+    await handle.close();
+    await host.store.delete(sessionId);
+  } catch {
+    // An empty log stays behind; what is told is why the session was refused.
+  }
 }
 
 /** The root's actor is gone: nothing of the session stays in this host. Its log stays in the store. */

@@ -184,11 +184,14 @@ export function publishSteers(thread: Thread): void {
   if (thread.steers.length === 0) return;
   for (const { message } of thread.steers.splice(0)) {
     if (message === undefined) continue;
+    const content = toParts(message);
+    // An executor that keeps the conversation itself is told, too.
+    thread.run?.inbox.push({ kind: 'message', content });
     publish(thread, {
       type: 'message',
       messageId: thread.tree.host.stamp.nextId(),
       role: 'user',
-      content: toParts(message),
+      content,
       source: 'user',
       _meta: { steered: true },
     });

@@ -197,6 +197,28 @@ function takeRequestId(thread: Thread, given: unknown): string {
   return given;
 }
 
+/** Shows a call that an opaque agent ran itself: under an id of the tree, marked, and told as what it is. */
+export function showOwnCall(
+  thread: Thread,
+  request: AgentEventDraft<'tool_request'>,
+  response: AgentEventDraft<'tool_response'>,
+): void {
+  const requestId = takeRequestId(thread, request.requestId);
+  const { args, name, messageId, index, title } = request;
+  const _meta = { opaque: true };
+  publish(thread, {
+    type: 'tool_request',
+    requestId,
+    name,
+    args,
+    messageId,
+    index,
+    ...(title !== undefined && { title }),
+    _meta,
+  });
+  publish(thread, { type: 'tool_response', requestId, name, ...ownFields(response), _meta });
+}
+
 export function signal(call: Call, type: ToolCallSignal['type']): void {
   call.actor?.send({ type });
 }

@@ -258,14 +258,25 @@ class Turn implements TurnContext, Activity {
   }
 
   private async listen(executor: Executor, inbox: readonly SessionStreamData[]): Promise<TurnEnd | undefined> {
-    const turned = executor.turn(inbox, this);
-    if (!(Symbol.asyncIterator in turned)) return (await turned) ?? this.end;
-    for await (const draft of turned) {
-      if (this.isCut) break;
-      const full = this.publish(draft);
-      if (full !== undefined) await full;
+    const turned: unknown = executor.turn(inbox, this);
+    if (typeof turned !== 'object' || turned === null || !(Symbol.asyncIterator in turned)) {
+      return ((await turned) as TurnEnd | undefined) ?? this.end;
     }
-    return this.end;
+    const drafts = (turned as AsyncIterable<AgentEventDraft, TurnEnd | undefined>)[Symbol.asyncIterator]();
+    let isDone = false;
+    try {
+      for (;;) {
+        const step = await drafts.next();
+        isDone = step.done === true;
+        // A generator may return its end as well as yield it.
+        if (step.done) return step.value ?? this.end;
+        if (this.isCut) return this.end;
+        const full = this.publish(step.value);
+        if (full !== undefined) await full;
+      }
+    } finally {
+      if (!isDone) await drafts.return?.();
+    }
   }
 
   /** Ends the turn: its signal fires, and what it still says is dropped once the session has moved on. */
