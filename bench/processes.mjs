@@ -58,10 +58,16 @@ export async function measureInProcess(node, contender, row, quick) {
   return { ...JSON.parse(line.slice(2)), tookMs: ended.tookMs };
 }
 
-/** ms from start to end of a process that imports the contender, or nothing when there is no contender. */
+/**
+ * A process that imports the contender, or nothing when there is none: `value` is ms from its start to its end, `cpu`
+ * its processor time in ms.
+ */
 export async function importing(node, contender) {
   const specifier = contender?.role === 'ours' ? pathToFileURL(entryOfTroupe).href : contender?.package;
-  const code = specifier === undefined ? '' : `await import(${JSON.stringify(specifier)}); process.exit(0)`;
+  const load = specifier === undefined ? '' : `await import(${JSON.stringify(specifier)});`;
+  const code = `${load} process.stdout.write(JSON.stringify(process.cpuUsage()), () => process.exit(0))`;
   const ended = await run(node, ['--input-type=module', '-e', code]);
-  return ended.code === 0 ? { tookMs: ended.tookMs } : { error: reasonOf(ended) };
+  if (ended.code !== 0) return { error: reasonOf(ended) };
+  const { user, system } = JSON.parse(ended.out.slice(ended.out.lastIndexOf('{')));
+  return { value: ended.tookMs, cpu: (user + system) / 1_000 };
 }

@@ -19,6 +19,7 @@ const { values: options } = parseArgs({
   options: {
     quick: { type: 'boolean', default: false },
     strict: { type: 'boolean', default: false },
+    cpu: { type: 'boolean', default: false },
     row: { type: 'string', multiple: true },
     contender: { type: 'string', multiple: true },
     rounds: { type: 'string' },
@@ -28,7 +29,7 @@ const { values: options } = parseArgs({
 });
 
 if (options.help) {
-  console.log(`node bench/start.mjs [--quick] [--row a,b] [--contender a,b] [--rounds n] [--node own|<path>] [--strict]
+  console.log(`node bench/start.mjs [--quick] [--row a,b] [--contender a,b] [--rounds n] [--cpu] [--node own|<path>] [--strict]
 
 rows: ${ROWS.map(({ name }) => name).join(', ')}
 contenders: ${CONTENDERS.map(({ name }) => name).join(', ')}`);
@@ -44,7 +45,9 @@ const contenders = chosen('contender', CONTENDERS).filter(canRun);
 const load = loadavg()[0];
 
 console.log(`Node ${node.version}, ${cpus()[0]?.model.trim()} × ${availableParallelism()}, rounds: ${rounds}`);
-if (load > availableParallelism() / 4) console.log(`The machine is busy (load ${load.toFixed(1)}).`);
+if (load > availableParallelism() / 4 && !options.cpu) {
+  console.log(`The machine is busy (load ${load.toFixed(1)}): --cpu compares processor time, which is steadier.`);
+}
 
 const results = rows.map((row) => ({ row, rounds: {}, cells: {} }));
 for (const result of results) await measure(result);
@@ -114,9 +117,13 @@ async function measure(result) {
 function summary(taken) {
   const failed = taken.find(({ error, missing }) => error || missing);
   if (failed) return failed;
-  const values = taken.map(({ value }) => value);
-  const cell = { value: median(values), least: Math.min(...values), most: Math.max(...values), rounds: taken.length };
-  return taken.every(({ cpu }) => cpu !== undefined) ? { ...cell, cpu: median(taken.map(({ cpu }) => cpu)) } : cell;
+  const values = taken.map(figureOf);
+  return { value: median(values), least: Math.min(...values), most: Math.max(...values), rounds: taken.length };
+}
+
+/** Wall clock, or with `--cpu` processor time where the row has one. */
+function figureOf({ value, cpu }) {
+  return options.cpu && cpu !== undefined ? cpu : value;
 }
 
 /** The median process that imports, less the median process that does nothing. */
@@ -134,10 +141,10 @@ async function measureImport(result) {
   }
   progress('');
   result.rounds = taken;
-  const nothing = median(taken.nothing.map(({ tookMs }) => tookMs));
+  const nothing = median(taken.nothing.map(figureOf));
   for (const { name } of measured) {
     const failed = taken[name].find(({ error }) => error);
-    result.cells[name] = failed ?? { value: median(taken[name].map(({ tookMs }) => tookMs)) - nothing };
+    result.cells[name] = failed ?? { value: median(taken[name].map(figureOf)) - nothing };
   }
 }
 
@@ -175,7 +182,8 @@ function write() {
     ratios: ratiosOf(cells),
     rounds: taken,
   }));
-  const machine = { node: node.version, cpu: cpus()[0]?.model.trim(), cores: availableParallelism(), load };
+  const time = options.cpu ? 'processor' : 'wall clock';
+  const machine = { time, node: node.version, cpu: cpus()[0]?.model.trim(), cores: availableParallelism(), load };
   writeFileSync(file, `${JSON.stringify({ machine, quick: options.quick, rounds, rows: summarised }, null, 2)}\n`);
   return file;
 }
