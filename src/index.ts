@@ -30,6 +30,7 @@ export type {
   RunState,
   ThreadState,
 } from './host/types.js';
+export { textOf } from './kernel/content.js';
 export { ModelError, type Problem, TroupeError, type TroupeErrorCode } from './kernel/errors.js';
 export type { PolicyRule, PolicyRuleSet, PolicyTier } from './kernel/policy-rules.js';
 export { INTERFACE_VERSION, isCompatible } from './kernel/version.js';

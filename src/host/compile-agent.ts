@@ -33,6 +33,9 @@ export function compileAgent(
   if (known !== undefined) return known;
   const problems: Problem[] = [...checkDefinition(definition)];
   throwProblems(problems);
+  // Asked for by the run it counts for every agent: its fault is told once.
+  const fault = model === undefined ? undefined : host.models.fault(model);
+  if (fault !== undefined) problems.push({ code: 'UNKNOWN_MODEL', path: 'options.model', message: fault });
   const place: Place = { path: definition.name, isRoot: true, inLoop: false, transferTargets: undefined };
   const compiled = compile({ host, runTools, model, problems }, definition, place);
   throwProblems(problems);
@@ -130,8 +133,8 @@ function checkExecutor(compiling: Compiling, definition: AgentDefinition, driver
     });
     return;
   }
-  if (executor !== 'local') return;
-  const fault = host.models.fault(compiling.model ?? driver.model);
+  if (executor !== 'local' || compiling.model !== undefined) return;
+  const fault = host.models.fault(driver.model);
   if (fault !== undefined) problems.push({ code: 'UNKNOWN_MODEL', path: `${place.path}.model`, message: fault });
 }
 

@@ -13,7 +13,7 @@ import type {
 } from '../contracts/index.js';
 import { systemClock } from '../kernel/clock.js';
 import { describeAgent } from '../kernel/definition.js';
-import { type Problem, TroupeError, throwProblems } from '../kernel/errors.js';
+import { TroupeError, throwProblems } from '../kernel/errors.js';
 import { createStamp } from '../kernel/stamp.js';
 import { type CompositionMachine, wireSession } from './agent-logics.js';
 import { createSession } from './agent-session.js';
@@ -21,6 +21,7 @@ import { attach } from './attach.js';
 import { abortStop, endBroken, stopRun } from './end-run.js';
 import type { HostCore, ModelRegistry } from './host-core.js';
 import { closeTree } from './open-session.js';
+import { unknownHostOptions } from './option-keys.js';
 import { createPermits } from './permits.js';
 import { startRun } from './run.js';
 import type { Host, HostOptions } from './types.js';
@@ -181,7 +182,7 @@ function within(core: HostCore, work: Promise<unknown>, limitMs: number): Promis
 }
 
 function checkOptions(options: HostOptions): void {
-  const problems: Problem[] = [];
+  const problems = unknownHostOptions(options);
   const twice = (list: readonly { name: string }[], what: string) => {
     const seen = new Set<string>();
     for (const { name } of list) {

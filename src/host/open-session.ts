@@ -6,6 +6,7 @@ import { readSchema } from '../kernel/schema.js';
 import { compileAgent } from './compile-agent.js';
 import { closeExecutor, createExecutor } from './executors.js';
 import type { HostCore } from './host-core.js';
+import { unknownRunOptions } from './option-keys.js';
 import { applyPast, type Past, readPast } from './recover-idle.js';
 import { createTree, newSessionId, settled, threadsFrom } from './session-tree.js';
 import type { CompiledAgent, Thread, Tree } from './thread.js';
@@ -23,6 +24,7 @@ export function prepare(host: HostCore, agent: AgentDefinition, options: RunOpti
       message: `"${sessionId.slice(0, 60)}" is no session id: letters, digits, ".", "_" and "-", at most 128`,
     });
   }
+  throwProblems(unknownRunOptions(options), 'INVALID_OPTION');
   if (permissionMode !== undefined) assertMode(permissionMode);
   assertDescriptors(tools);
   return compileAgent(host, agent, { runTools: tools, model });

@@ -47,6 +47,9 @@ export function inputFaults(agent: CompiledAgent, input: RunInput): string[] | P
  * (defaults, transforms), where there is one. Throws, or rejects, with `INVALID_INPUT`.
  */
 export function admitInput(agent: CompiledAgent, input: RunInput): RunInput | Promise<RunInput> {
+  if (typeof input.value !== 'object' || input.value === null) {
+    assertNoFaults(agent, ['it must be a text, parts, or an object of the inputSchema']);
+  }
   const faults = inputFaults(agent, input);
   if (!(faults instanceof Promise) && agent.definition.inputValidator === undefined) {
     assertNoFaults(agent, faults);

@@ -1,11 +1,4 @@
-import type {
-  AgentDefinition,
-  AgentEvent,
-  Bag,
-  ContentPart,
-  SessionUpdateData,
-  SteerData,
-} from '../contracts/index.js';
+import type { AgentDefinition, AgentEvent, ContentPart, SessionUpdateData, SteerData } from '../contracts/index.js';
 import { TroupeError } from '../kernel/errors.js';
 import type { MergeReader } from '../kernel/event-merge.js';
 import { applyUpdate, cancelRequest, respondTo, steerTree } from './deliver.js';
@@ -116,7 +109,7 @@ class HostRun<Output> implements Run<Output> {
       result: result as Output,
       usage,
       ...(cost !== undefined && { cost }),
-      data: end.data as Bag,
+      data: end.data,
       sessionId: tree.sessionId,
     });
   }

@@ -5,7 +5,6 @@ import type {
   AgentResponse,
   AgentSession,
   AnyHookDefinition,
-  Bag,
   Clock,
   ContentPart,
   ContextBudget,
@@ -26,6 +25,7 @@ import type {
   SessionSummary,
   SessionUpdateData,
   SteerData,
+  StreamEndData,
   StreamEndReason,
   TelemetryBridge,
   ToolDefinition,
@@ -105,7 +105,7 @@ export interface RunResult<Output = unknown> {
   /** Absent when no call had a known price. */
   cost?: CostTotals;
   /** `data` of the root's `stream_end`. */
-  data: Bag;
+  data: StreamEndData;
   sessionId: string;
 }
 
