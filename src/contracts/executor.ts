@@ -24,7 +24,10 @@ export interface HostContext {
   readonly traceContext?: TraceContext | undefined;
 }
 
-/** What one turn is given. The host answers the calls and questions that the turn asks for. */
+/**
+ * What one turn is given. The host answers the calls and questions that the turn asks for. Its methods are called on
+ * it, not taken out of it.
+ */
 export interface TurnContext {
   readonly sessionId: string;
   readonly threadId: string | undefined;

@@ -58,8 +58,12 @@ class ForeignLink {
   readonly #open = new Set<string>();
   /** Ids whose answers it was just given: it may say them again. */
   #given: ReadonlySet<string> = new Set();
+  readonly #questions = new Set<string>();
   /** Opaque: calls that it may be running itself. */
   readonly #own = new Map<string, ToolRequest>();
+  /** Messages of the stream under way: its ids, which it may use again, and those they have here. */
+  readonly #messages = new Map<string, string>();
+  #lastMessage: string | undefined;
 
   constructor(session: AgentSession, options: ForeignOptions) {
     this.#session = session;
@@ -95,6 +99,7 @@ class ForeignLink {
     if (runId !== this.#runId) {
       this.#isRunning = false;
       this.#open.clear();
+      this.#questions.clear();
       this.#own.clear();
     }
     this.#runId = runId;
@@ -118,6 +123,8 @@ class ForeignLink {
   /** One stream of the session, from what it is given to where it pauses or ends. */
   async *#read(data: SessionStreamData, context: TurnContext, faults: Faults): AsyncGenerator<AgentEventDraft> {
     this.#note(data);
+    this.#messages.clear();
+    this.#lastMessage = undefined;
     const response = this.#stream(data, context);
     const events = response.stream[Symbol.asyncIterator]();
     const stop = () => response.controller.abort();
@@ -134,15 +141,16 @@ class ForeignLink {
         }
         if (++count % EVENTS_PER_ROUND === 0) await nextRound();
         const read = readForeignEvent(step.value);
-        for (const draft of this.#take(read, faults)) yield draft;
+        for (const draft of this.#take(read, faults)) yield this.#placed(draft, context);
         if (read.kind === 'known' && read.draft.type === 'stream_end' && !read.nested) {
           this.#isRunning = false;
           isDone = await this.#endsNow(events);
           return;
         }
       }
-      // It waits for answers to what it does not run itself.
-      yield* this.#own.values();
+      // It waits, and for no person: what it asked for and did not answer is for the host to run.
+      if (this.#questions.size > 0) return;
+      for (const request of this.#own.values()) yield this.#placed(request, context);
       this.#own.clear();
     } finally {
       context.signal.removeEventListener('abort', stop);
@@ -153,7 +161,10 @@ class ForeignLink {
 
   #note(data: SessionStreamData): void {
     const ids = idsOf(data);
-    for (const id of ids) this.#open.delete(id);
+    for (const id of ids) {
+      this.#open.delete(id);
+      this.#questions.delete(id);
+    }
     this.#given = new Set(ids);
     if (data.kind === 'message') this.#isRunning = true;
   }
@@ -180,7 +191,9 @@ class ForeignLink {
         this.#takeResponse(draft);
         return [];
       case 'elicitation_request':
-        return this.#ask(draft.requestId) ? [draft] : [];
+        if (!this.#ask(draft.requestId)) return [];
+        this.#questions.add(draft.requestId);
+        return [draft];
       case 'elicitation_response':
       case 'tool_update':
         return [];
@@ -198,6 +211,20 @@ class ForeignLink {
       default:
     }
     return [read.nested ? { type: 'custom', kind: 'foreign_thread_event', data: draft } : draft];
+  }
+
+  /** Messages get ids of ours: increments share one, and what it says later under the same id is another message. */
+  #placed(draft: AgentEventDraft, context: TurnContext): AgentEventDraft {
+    if (draft.type !== 'message' && draft.type !== 'tool_request') return draft;
+    const { messageId } = draft;
+    const isContinued = draft.type === 'tool_request' || messageId === this.#lastMessage;
+    let ours = isContinued ? this.#messages.get(messageId) : undefined;
+    if (ours === undefined) {
+      ours = context.newMessageId();
+      this.#messages.set(messageId, ours);
+    }
+    if (draft.type === 'message') this.#lastMessage = messageId;
+    return { ...draft, messageId: ours };
   }
 
   /** False: it has asked under this id already, and waits. */

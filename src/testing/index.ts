@@ -6,6 +6,7 @@ export {
   type ScriptFunction,
   scriptedModel,
 } from '../models/scripted.js';
-export { expectNoLeaks } from './leaks.js';
+export { expectNoLeaks, type LeakOptions } from './leaks.js';
+export { type MockEvent, type MockScript, type MockSession, mockSession } from './mock-session.js';
 export { seededRandom, shuffled } from './seeded.js';
-export { virtualClock } from './virtual-clock.js';
+export { type VirtualClock, virtualClock } from './virtual-clock.js';
