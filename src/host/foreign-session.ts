@@ -2,14 +2,13 @@ import type {
   AgentEventDraft,
   AgentResponse,
   AgentSession,
-  ContentPart,
   ExecutionOptions,
   Executor,
   SessionStreamData,
   TurnContext,
 } from '../contracts/index.js';
-import { toParts } from '../kernel/content.js';
 import { describeError, TroupeError } from '../kernel/errors.js';
+import { idsOf, isResponse, toDeliveries } from './foreign-deliveries.js';
 import { type ForeignEvent, readForeignEvent } from './foreign-events.js';
 
 type ToolRequest = AgentEventDraft<'tool_request'>;
@@ -273,35 +272,3 @@ interface Faults {
 }
 
 const nextRound = () => new Promise<void>((resolve) => setImmediate(resolve));
-
-const isResponse = (given: unknown): given is AgentResponse =>
-  typeof given === 'object' &&
-  given !== null &&
-  'stream' in given &&
-  typeof given.stream === 'object' &&
-  given.stream !== null &&
-  Symbol.asyncIterator in given.stream &&
-  'controller' in given;
-
-function idsOf(data: SessionStreamData): string[] {
-  if (data.kind === 'message') return [];
-  return data.kind === 'tool_results' ? data.results.map(({ requestId }) => requestId) : [data.requestId];
-}
-
-/** Messages go in as one, and so do several results of a turn, which come last; everything else by itself, in order. */
-function toDeliveries(inbox: readonly SessionStreamData[]): SessionStreamData[] {
-  const messages = inbox.filter((data) => data.kind === 'message');
-  const results = inbox.flatMap((data) => (data.kind === 'tool_result' ? [data] : []));
-  const others = inbox.filter((data) => data.kind !== 'tool_result' && data.kind !== 'message');
-  const [first, ...more] = messages;
-  const deliveries: SessionStreamData[] = [];
-  if (first !== undefined && more.length === 0) deliveries.push(first);
-  else if (first !== undefined) {
-    const content: ContentPart[] = messages.flatMap((data) => toParts(data.content));
-    deliveries.push({ ...first, content });
-  }
-  deliveries.push(...others);
-  if (results.length <= 1) return [...deliveries, ...results];
-  const all = results.map(({ requestId, result }) => ({ requestId, result }));
-  return [...deliveries, { kind: 'tool_results', results: all }];
-}
