@@ -44,8 +44,22 @@ export interface ToolSurroundings {
 const isCode = (tool: ToolDefinition | ToolDescriptor): tool is ToolDefinition =>
   'kind' in tool && tool.kind === 'tool';
 
+/** Most agents of a team of thousands have no tools: they share this. */
+const NO_TOOLS: AgentTools = { byModelName: new Map(), descriptors: [] };
+
+const hasNone = ({ tools, descriptor, inheritTools }: AgentDefinition, around: ToolSurroundings): boolean =>
+  tools.length === 0 &&
+  descriptor.requiredTools === undefined &&
+  !inheritTools &&
+  !around.inLoop &&
+  around.children.length === 0 &&
+  (around.transferTargets === undefined || around.transferTargets.length === 0) &&
+  around.outputSchema === undefined &&
+  (!around.takesRunTools || around.runTools.length === 0);
+
 /** The tools of one agent at its place. Faults are added to `problems`. */
 export function agentTools(definition: AgentDefinition, around: ToolSurroundings, problems: Problem[]): AgentTools {
+  if (hasNone(definition, around)) return NO_TOOLS;
   const byModelName = new Map<string, ToolEntry>();
   const add = (entry: ToolEntry, from: string) => {
     const taken = byModelName.get(entry.modelName);

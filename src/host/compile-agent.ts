@@ -89,7 +89,9 @@ function compile(compiling: Compiling, definition: AgentDefinition, place: Place
     },
     problems,
   );
-  const entries = [...tools.byModelName.values()];
+  let readOnly = true;
+  for (const entry of tools.byModelName.values()) readOnly &&= entry.readOnly;
+  for (const child of children) readOnly &&= child.readOnly;
   return {
     definition,
     descriptor,
@@ -100,7 +102,7 @@ function compile(compiling: Compiling, definition: AgentDefinition, place: Place
     tools,
     limits: limitsOf(definition, place.isRoot),
     declaration: declarationOf(definition, children),
-    readOnly: entries.every((entry) => entry.readOnly) && children.every((child) => child.readOnly),
+    readOnly,
     outputKeys: outputKeysOf(definition),
     driver,
   };
@@ -108,6 +110,7 @@ function compile(compiling: Compiling, definition: AgentDefinition, place: Place
 
 /** The leader of a hierarchy runs in the composition's place, and both may name a key. */
 function outputKeysOf({ outputKey, leader }: AgentDefinition): readonly string[] | undefined {
+  if (outputKey === undefined && leader?.outputKey === undefined) return undefined;
   const keys = [outputKey, leader?.outputKey].filter((key) => key !== undefined);
   return keys.length > 0 ? [...new Set(keys)] : undefined;
 }

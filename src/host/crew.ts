@@ -98,7 +98,7 @@ export const newCrewState = (): CrewState => ({
 });
 
 /** Longest stretch of starting or stopping children before the event loop has its turn. */
-const SLICE_MS = 8;
+const SLICE_MS = 5;
 
 /** Starts, supervises and keeps account of a composition's children, as its machine orders. */
 export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
