@@ -114,6 +114,8 @@ export interface Pattern {
   config: Omit<CompositionConfig, 'children'>;
   behaviour?: CompositionBehaviour;
   leader?: AgentDefinition;
+  /** What a definition of this pattern can be asked. */
+  methods?: object;
 }
 
 /**
@@ -157,6 +159,7 @@ export function compose<D extends AgentDefinition>(options: AnyCompositionOption
     ...(pattern.leader !== undefined && { leader: pattern.leader }),
     ...(options.outputKey !== undefined && { outputKey: options.outputKey }),
     ...(input?.validator && { inputValidator: input.validator }),
+    ...pattern.methods,
     behaviour: {
       ...pattern.behaviour,
       ...(options.mapInput && { mapInput: options.mapInput }),

@@ -1,4 +1,8 @@
 import type { ModelMessage, SchemaInput, TransferContext } from '../contracts/index.js';
+import { toParts } from '../kernel/content.js';
+import { TroupeError } from '../kernel/errors.js';
+import { handoverNote, projectConversation } from '../kernel/handover.js';
+import { didYouMean } from '../kernel/text.js';
 import {
   type AnyCompositionOptions,
   type CompositionDefinition,
@@ -40,6 +44,27 @@ export interface TransferOptions<
     | ((messages: readonly ModelMessage[]) => readonly ModelMessage[]);
 }
 
+/** A transfer, which shows beforehand what a member would see. */
+export interface TransferDefinition<
+  Name extends string,
+  Input,
+  Output,
+  State,
+  Names extends string,
+  Member extends string,
+> extends CompositionDefinition<Name, Input, Output, State, Names> {
+  /**
+   * The messages that `target` would begin with if it took over a conversation of `messages`, with the note that says so
+   * where `from` is given; none: it is given the message alone. A summary stands in `summary`, as no model is asked here.
+   * Throws `UNKNOWN_AGENT` for no member, and what a filter throws.
+   */
+  preview(
+    target: NoInfer<Member>,
+    messages?: readonly ModelMessage[],
+    options?: { from?: NoInfer<Member>; reason?: string; summary?: string },
+  ): ModelMessage[];
+}
+
 /** Members that hand the conversation over to one another; the output is that of the member that ends it. */
 export function transfer<
   const Name extends string,
@@ -49,15 +74,31 @@ export function transfer<
   const OutputKey extends string = never,
 >(
   options: TransferOptions<Name, C, Own, Input, OutputKey>,
-): CompositionDefinition<
+): TransferDefinition<
   Name,
   AgentInput<Input>,
   OutputOf<C[number]>,
   StateAbove<Own, C, OutputKey, OutputOf<C[number]>>,
-  Name | NamesIn<C[number]>
+  Name | NamesIn<C[number]>,
+  ChildName<C>
 > {
   const { context } = options;
   const isFilter = typeof context === 'function';
+  const contract = isFilter ? 'custom' : (context as TransferContext | undefined);
+  const preview: TransferDefinition<Name, unknown, unknown, unknown, string, string>['preview'] = (
+    target,
+    messages = [],
+    { from, reason, summary = '…' } = {},
+  ) => {
+    const names = options.members.map((member) => member.name);
+    if (!names.includes(target)) {
+      const message = `"${target}" is no member of "${options.name}"${didYouMean(target, names)}; members: ${names.join(', ')}`;
+      throw new TroupeError({ code: 'UNKNOWN_AGENT', message });
+    }
+    const shown = projectConversation(messages, { contract, filter: isFilter ? context : undefined, summary });
+    if (from === undefined || shown.length === 0) return shown;
+    return [...shown, { role: 'user', content: toParts(handoverNote(from, reason)) }];
+  };
   return compose(options as AnyCompositionOptions, {
     children: options.members,
     keys: ['members', 'start', 'targets', 'maxTransfers', 'context'],
@@ -67,9 +108,10 @@ export function transfer<
       start: options.start,
       transferTargets: targetsOf(options.members, options.targets),
       maxTransfers: options.maxTransfers,
-      context: isFilter ? 'custom' : (context as TransferContext | undefined),
+      context: contract,
     },
     behaviour: { contextFilter: isFilter ? context : undefined },
+    methods: { preview },
   });
 }
 

@@ -457,6 +457,43 @@ describe('the context contract', () => {
   });
 });
 
+describe('preview', () => {
+  const script = {
+    a: [{ text: 'first', ...handTo('b', 'why') }],
+    b: [{ text: 'second', ...handTo('c', 'more') }],
+    c: [{ text: 'C' }],
+  };
+  const requestOfC = async (team: ReturnType<typeof desk>) => {
+    const { model } = await runTeam(team, script);
+    return model.requests.at(-1)!.messages;
+  };
+
+  test.each([
+    ['full', undefined],
+    ['last', { last: 3 }],
+    ['a filter', (messages: readonly ModelMessage[]) => messages.filter((one) => one.role === 'model')],
+  ])('shows exactly what the next member sees: %s', async (_, context) => {
+    // With the whole conversation, what a member sees is the conversation, and the note.
+    const conversation = (await requestOfC(desk())).slice(0, -1);
+    const team = desk({ ...(context && { context }) });
+    const ids = (messages: readonly ModelMessage[]) => JSON.stringify(messages).replaceAll(/"id":"[^"]*"/g, '"id":""');
+    const shown = team.preview('c', conversation, { from: 'b', reason: 'more' });
+    expect(ids(shown)).toBe(ids(await requestOfC(team)));
+  });
+
+  test('asks no model and changes nothing', () => {
+    const conversation: ModelMessage[] = [{ role: 'user', content: [{ type: 'text', text: 'hi' }] }];
+    expect(desk({ context: 'none' }).preview('b', conversation, { from: 'a' })).toEqual([]);
+    const summary = desk({ context: 'summary' }).preview('b', conversation, { summary: 'They said hi.' });
+    expect(summary).toMatchObject([{ content: [{ text: 'Summary of the conversation so far:\nThey said hi.' }] }]);
+    expect(conversation).toHaveLength(1);
+  });
+
+  test('knows its members', () => {
+    expect(() => desk().preview('bb' as 'b', [])).toThrow('"bb" is no member of "desk"');
+  });
+});
+
 describe('members of every kind', () => {
   test('a composition that takes over is given the conversation, and what it came to is part of it', async () => {
     const steps = sequential({ name: 'steps', children: [leaf('x'), leaf('y')] });
