@@ -44,17 +44,18 @@ export function createModelTurn(context: Target, modelName: string): ModelTurn {
     content.forEach((part, at) => {
       if (part.type === 'refusal') hasRefused = true;
       if (part.type !== 'thought') hasAnswered = true;
-      const joins =
-        part.type === lastKind && (part.type === 'text' || part.type === 'thought') && part._meta === undefined;
-      if (!joins) {
-        // Texts on both sides of a call stay apart: the call's place among the parts depends on it.
-        if (lastKind === 'call' && part.type === 'text' && part._meta === undefined) {
-          if (marked === content) marked = [...content];
-          marked[at] = { ...part, _meta: { index: parts } };
-        }
-        parts++;
+      const mayJoin = (part.type === 'text' || part.type === 'thought') && part._meta === undefined;
+      const joins = mayJoin && part.type === lastKind;
+      // What stands on both sides of a call stays apart: the call's place among the parts depends on it.
+      const isMarked = mayJoin && lastKind === 'call';
+      if (isMarked) {
+        if (marked === content) marked = [...content];
+        marked[at] = { ...part, _meta: { index: parts } };
       }
-      lastKind = part.type === 'thought' && part.thoughtSignature !== undefined ? 'closed' : part.type;
+      if (!joins) parts++;
+      const isClosed =
+        isMarked || part._meta !== undefined || (part.type === 'thought' && part.thoughtSignature !== undefined);
+      lastKind = isClosed ? 'closed' : part.type;
     });
     return marked;
   }
