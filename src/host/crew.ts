@@ -1,21 +1,18 @@
 import type { Pool, PoolEffect } from '../../machines/child-pool.logic.js';
-import type { AgentEventDraft, ModelMessage, StreamEndData } from '../contracts/index.js';
+import type { AgentEventDraft, ModelMessage } from '../contracts/index.js';
 import type { CrewOrder, CrewPlan } from '../kernel/crew.js';
-import { describeError } from '../kernel/errors.js';
 import type { StateUpdate } from '../kernel/state.js';
 import { childThreadId } from '../kernel/thread-id.js';
 import { childInput, isThenable, recordDecision } from './child-input.js';
 import { concludeRun, noteOutcome } from './conclude.js';
-import { abortStop, stopRun } from './end-run.js';
+import { abortStop, endBroken, stopRun } from './end-run.js';
 import { closeExecutor } from './executors.js';
 import { publishFault } from './fault.js';
 import { noteBlocked } from './outside-wait.js';
-import { cancelQuestion } from './questions.js';
 import { beginRun, inputFaults, publishInitialize, type RunInput } from './run-start.js';
 import { createThread, enter, leave, publish } from './session-tree.js';
 import { restartAfter } from './supervision.js';
 import type { CompiledAgent, RunEnd, Thread } from './thread.js';
-import { cancelCalls } from './tool-call.js';
 import { activate, giveContext, handoffOf, memberStart } from './transfer-context.js';
 
 /** What became of one child. */
@@ -294,12 +291,10 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
     const child = job?.thread;
     if (job === undefined || child === undefined) return;
     jobs.delete(address);
-    if (child.end === undefined) endBroken(child, error);
+    if (child.end === undefined) breakOff(child, error);
     const outcome = outcomeOf(job, child.end as RunEnd);
-    publishCompleted(child, outcome);
+    publishCompleted(child, outcome.name, outcome.end, outcome.updates);
     forget(child);
-    // Words that it has not taken any more are for whoever goes on.
-    if (!isHierarchy && child.steers.length > 0) thread.steers.push(...child.steers.splice(0));
     if (crew.blocked !== undefined) {
       crew.blocked.delete(child);
       noteBlocked(thread);
@@ -501,21 +496,17 @@ function startMember(thread: Thread, crew: CrewState): number {
   );
 }
 
-/** An actor that broke without ending its run: the host ends it in its place. */
-function endBroken(child: Thread, error: unknown): void {
-  const { code, message } = describeError(error ?? 'the session broke', 'INTERNAL');
-  for (const question of [...(child.questions ?? [])]) cancelQuestion(question, message);
-  cancelCalls(child, message);
-  child.tree.merge.completeMessage(child, true);
-  publish(child, { type: 'error', code, message, fatal: true });
-  const data: StreamEndData = { code, message };
-  child.run = undefined;
-  child.end = { reason: 'failed', data };
-  publish(child, { type: 'stream_end', reason: 'failed', data });
+/** An actor that broke without ending its run, and what it left below it: the host ends all of it in its place. */
+function breakOff(thread: Thread, error: unknown): void {
+  for (const child of [...(thread.children ?? [])]) {
+    breakOff(child, error);
+    publishCompleted(child, child.agent.definition.name, child.end as RunEnd, []);
+    forget(child);
+  }
+  if (thread.end === undefined) endBroken(thread, error);
 }
 
-function publishCompleted(child: Thread, outcome: ChildOutcome): void {
-  const { end, name } = outcome;
+function publishCompleted(child: Thread, name: string, end: RunEnd, updates: readonly StateUpdate[]): void {
   const { result, code, message } = end.data;
   const event: AgentEventDraft<'agent_completed'> = {
     type: 'agent_completed',
@@ -528,7 +519,7 @@ function publishCompleted(child: Thread, outcome: ChildOutcome): void {
   if (end.reason === 'failed' || code !== undefined) {
     event.error = { code: code ?? 'FAILED', message: message ?? end.reason };
   }
-  if (outcome.updates.length > 0) event.stateDelta = child.state.delta();
+  if (updates.length > 0) event.stateDelta = child.state.delta();
   publish(child, event);
 }
 

@@ -137,7 +137,11 @@ export function endBroken(thread: Thread, thrown: unknown): void {
   tree.merge.completeMessage(thread, true);
   if (run !== undefined) stopWorkTimer(run);
   publish(thread, { type: 'error', code, message, fatal: true });
-  const end: RunEnd = { reason: 'failed', data: { code, message } };
+  const end: RunEnd = {
+    reason: 'failed',
+    data: run === undefined ? { code, message } : endData(run, { code, message }),
+  };
+  if (run !== undefined) thread.parent?.run?.tally.addTally(run.tally);
   thread.run = undefined;
   thread.end = end;
   publish(thread, { type: 'stream_end', ...end });
