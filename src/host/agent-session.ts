@@ -133,7 +133,8 @@ class StandingSession implements HostSession {
   #whenOpen(settings: Settings, then: (tree: Tree) => void): void | Promise<void> {
     if (this.#tree !== undefined) return then(this.#tree);
     const sessionId = settings.options.sessionId ?? this.#sessionId;
-    const opened = openTree(this.host, settings.compiled, { ...settings.options, sessionId, oneRun: false });
+    const isNew = settings.options.sessionId === undefined;
+    const opened = openTree(this.host, settings.compiled, { ...settings.options, sessionId, oneRun: false, isNew });
     const use = (tree: Tree) => {
       this.#isOpening = false;
       this.#sessionId = sessionId;

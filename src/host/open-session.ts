@@ -58,7 +58,11 @@ export function assertMode(mode: string): void {
   }
 }
 
-export type OpenOptions = RunOptions & { oneRun: boolean };
+export type OpenOptions = RunOptions & {
+  oneRun: boolean;
+  /** The id was made for it: no store need be asked. */
+  isNew?: boolean;
+};
 
 /**
  * Makes the session, or takes up one of that id that the store has: its log, its tree, its actor. Nothing is said yet.
@@ -66,8 +70,8 @@ export type OpenOptions = RunOptions & { oneRun: boolean };
  * `DEFINITION_CHANGED`.
  */
 export function openTree(host: HostCore, agent: CompiledAgent, options: OpenOptions): Tree | Promise<Tree> {
-  const { sessionId, ephemeral } = options;
-  if (sessionId === undefined) return create(host, agent, options, newSessionId());
+  const { sessionId, ephemeral, isNew } = options;
+  if (sessionId === undefined || isNew) return create(host, agent, options, sessionId ?? newSessionId());
   if (host.trees.has(sessionId)) {
     throw new TroupeError({
       code: 'SESSION_BUSY',

@@ -23,7 +23,8 @@ export function startRun<Output>(
   const sessionId = options.sessionId ?? newSessionId();
   const run = new HostRun<Output>(host, sessionId);
   const admitted = admitInput(compiled, toRunInput(compiled, input));
-  const open = () => openTree(host, compiled, { ...options, sessionId, oneRun: true });
+  const open = () =>
+    openTree(host, compiled, { ...options, sessionId, oneRun: true, isNew: options.sessionId === undefined });
   if (admitted instanceof Promise) {
     run.beginLater(
       admitted.then(async (ready) => [await open(), ready]),

@@ -27,101 +27,106 @@ export interface ModelTurn {
 
 type Target = Pick<TurnContext, 'publish' | 'newMessageId' | 'toolsOff'>;
 
-export function createModelTurn(context: Target, modelName: string): ModelTurn {
-  const messageId = context.newMessageId();
-  const calls: { call: ModelToolCall; index: number }[] = [];
-  let usage: ModelUsage | undefined;
-  let finishReason: string | undefined;
-  let hasSpoken = false;
-  let hasAnswered = false;
-  let hasRefused = false;
-  // Place of the next part among the message's parts, as they stand joined.
-  let parts = 0;
-  let lastKind = '';
+export const createModelTurn = (context: Target, modelName: string): ModelTurn => new Turn(context, modelName);
 
-  function place(content: ContentPart[]): ContentPart[] {
+/** A class, not an object with getters: there is one per model call. */
+class Turn implements ModelTurn {
+  hasSpoken = false;
+  hasAnswered = false;
+  #hasRefused = false;
+  readonly #messageId: string;
+  readonly #calls: { call: ModelToolCall; index: number }[] = [];
+  #usage: ModelUsage | undefined;
+  #finishReason: string | undefined;
+  /** Place of the next part among the message's parts, as they stand joined. */
+  #parts = 0;
+  #lastKind = '';
+
+  constructor(
+    private readonly context: Target,
+    private readonly modelName: string,
+  ) {
+    this.#messageId = context.newMessageId();
+  }
+
+  take(increment: ModelResponse): undefined | Promise<void> {
+    if (increment.usage !== undefined) this.#usage = { ...this.#usage, ...increment.usage };
+    if (increment.finishReason !== undefined) this.#finishReason = increment.finishReason;
+    const { content, toolCalls } = increment;
+    let full: undefined | void | Promise<void>;
+    if (content.length > 0) {
+      this.hasSpoken = true;
+      const messageId = this.#messageId;
+      full = this.context.publish({ type: 'message', messageId, role: 'agent', content: this.#place(content) });
+    }
+    if (toolCalls !== undefined) {
+      for (const call of toolCalls) this.#calls.push({ call, index: this.#parts++ });
+      if (toolCalls.length > 0) this.#lastKind = 'call';
+    }
+    return full instanceof Promise ? full : undefined;
+  }
+
+  #place(content: ContentPart[]): ContentPart[] {
     let marked = content;
-    content.forEach((part, at) => {
-      if (part.type === 'refusal') hasRefused = true;
-      if (part.type !== 'thought') hasAnswered = true;
+    for (let at = 0; at < content.length; at++) {
+      const part = content[at] as ContentPart;
+      if (part.type === 'refusal') this.#hasRefused = true;
+      if (part.type !== 'thought') this.hasAnswered = true;
       const mayJoin = (part.type === 'text' || part.type === 'thought') && part._meta === undefined;
-      const joins = mayJoin && part.type === lastKind;
+      const joins = mayJoin && part.type === this.#lastKind;
       // What stands on both sides of a call stays apart: the call's place among the parts depends on it.
-      const isMarked = mayJoin && lastKind === 'call';
+      const isMarked = mayJoin && this.#lastKind === 'call';
       if (isMarked) {
         if (marked === content) marked = [...content];
-        marked[at] = { ...part, _meta: { index: parts } };
+        marked[at] = { ...part, _meta: { index: this.#parts } };
       }
-      if (!joins) parts++;
+      if (!joins) this.#parts++;
       const isClosed =
         isMarked || part._meta !== undefined || (part.type === 'thought' && part.thoughtSignature !== undefined);
-      lastKind = isClosed ? 'closed' : part.type;
-    });
+      this.#lastKind = isClosed ? 'closed' : part.type;
+    }
     return marked;
   }
 
-  return {
-    take(increment) {
-      if (increment.usage !== undefined) usage = { ...usage, ...increment.usage };
-      if (increment.finishReason !== undefined) finishReason = increment.finishReason;
-      const { content } = increment;
-      let full: undefined | void | Promise<void>;
-      if (content.length > 0) {
-        hasSpoken = true;
-        full = context.publish({ type: 'message', messageId, role: 'agent', content: place(content) });
-      }
-      for (const call of increment.toolCalls ?? []) {
-        calls.push({ call, index: parts++ });
-        lastKind = 'call';
-      }
-      return full instanceof Promise ? full : undefined;
-    },
+  publishUsage(): void {
+    if (this.#usage === undefined) return;
+    void this.context.publish({ type: 'usage', model: this.modelName, ...this.#usage });
+    this.#usage = undefined;
+  }
 
-    publishUsage() {
-      if (usage === undefined) return;
-      void context.publish({ type: 'usage', model: modelName, ...usage });
-      usage = undefined;
-    },
+  finish(): TurnEnd | undefined {
+    if (this.#hasRefused || this.#finishReason === 'refusal') return { reason: 'refusal' };
+    if (this.#calls.length === 0 || this.context.toolsOff) {
+      return this.#finishReason === 'length'
+        ? { reason: 'completed', data: { finishReason: 'length' } }
+        : { reason: 'completed' };
+    }
+    for (const { call, index } of this.#calls) {
+      const _meta: Record<string, unknown> = {};
+      if (call.id !== undefined) _meta.providerId = call.id;
+      if (call.brokenArgs !== undefined) _meta.brokenArgs = call.brokenArgs;
+      void this.context.publish({
+        type: 'tool_request',
+        requestId: call.id ?? '',
+        name: call.name,
+        args: call.args,
+        messageId: this.#messageId,
+        index,
+        ...(call.thoughtSignature !== undefined && { thoughtSignature: call.thoughtSignature }),
+        ...(Object.keys(_meta).length > 0 && { _meta }),
+      });
+    }
+    return undefined;
+  }
 
-    finish() {
-      if (hasRefused || finishReason === 'refusal') return { reason: 'refusal' };
-      if (calls.length === 0 || context.toolsOff) {
-        return finishReason === 'length'
-          ? { reason: 'completed', data: { finishReason: 'length' } }
-          : { reason: 'completed' };
-      }
-      for (const { call, index } of calls) {
-        const _meta: Record<string, unknown> = {};
-        if (call.id !== undefined) _meta.providerId = call.id;
-        if (call.brokenArgs !== undefined) _meta.brokenArgs = call.brokenArgs;
-        void context.publish({
-          type: 'tool_request',
-          requestId: call.id ?? '',
-          name: call.name,
-          args: call.args,
-          messageId,
-          index,
-          ...(call.thoughtSignature !== undefined && { thoughtSignature: call.thoughtSignature }),
-          ...(Object.keys(_meta).length > 0 && { _meta }),
-        });
-      }
-      return undefined;
-    },
+  get isFinished(): boolean {
+    return this.#finishReason !== undefined;
+  }
 
-    get isFinished() {
-      return finishReason !== undefined;
-    },
-    get isMalformed() {
-      if (finishReason === 'malformed') return true;
-      // Nothing because it was refused or cut off is something else.
-      const isEmpty = !hasAnswered && calls.length === 0;
-      return isEmpty && finishReason !== 'refusal' && finishReason !== 'length';
-    },
-    get hasSpoken() {
-      return hasSpoken;
-    },
-    get hasAnswered() {
-      return hasAnswered;
-    },
-  };
+  get isMalformed(): boolean {
+    if (this.#finishReason === 'malformed') return true;
+    // Nothing because it was refused or cut off is something else.
+    const isEmpty = !this.hasAnswered && this.#calls.length === 0;
+    return isEmpty && this.#finishReason !== 'refusal' && this.#finishReason !== 'length';
+  }
 }
