@@ -242,7 +242,6 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
       plan: compiled.plan,
     });
     publishInitialize(child);
-    if (!isHierarchy && thread.steers.length > 0) child.steers.push(...thread.steers.splice(0));
     if (start === undefined) {
       // A composition that a conversation was handed over to speaks through its children.
       if (!isHierarchy && thread.preloaded > 0)
