@@ -17,11 +17,12 @@ export type MockEvent = AgentEvent | AgentEventDraft;
 
 /**
  * Events to replay in order, over as many runs as they have `stream_end`s; or a function that is asked at every
- * `stream()` for what that stream yields (`call` counts from 0). Its stream pauses where the events end.
+ * `stream()` for what that stream yields (`call` counts from 0; `signal` fires when the run is aborted). Its stream
+ * pauses where the events end.
  */
 export type MockScript =
   | readonly MockEvent[]
-  | ((data: SessionStreamData, call: number) => Iterable<MockEvent> | AsyncIterable<MockEvent>);
+  | ((data: SessionStreamData, call: number, signal: AbortSignal) => Iterable<MockEvent> | AsyncIterable<MockEvent>);
 
 /** An `AgentSession` that replays, and keeps what it was given. */
 export interface MockSession extends AgentSession {
@@ -58,6 +59,7 @@ export function mockSession(script: MockScript): MockSession {
   let isEnded = false;
   let isReading = false;
   let abortReason: string | undefined;
+  let controller = new AbortController();
   let stamped = 0;
 
   const stamp = (event: MockEvent): AgentEvent => {
@@ -81,6 +83,7 @@ export function mockSession(script: MockScript): MockSession {
     if (!isRunning || abortReason !== undefined) return;
     abortReason = reason;
     aborts.push(reason);
+    controller.abort(reason);
     if (!isReading) skipRun();
   };
 
@@ -121,7 +124,7 @@ export function mockSession(script: MockScript): MockSession {
     try {
       for (const response of responsesOf(data)) yield stamp(response);
       if (typeof script !== 'function') return yield* replay(script);
-      for await (const event of script(data, call)) {
+      for await (const event of script(data, call, controller.signal)) {
         if (abortReason !== undefined) break;
         const passed = pass(event);
         if (passed !== undefined) yield passed;
@@ -172,7 +175,10 @@ export function mockSession(script: MockScript): MockSession {
       given.push(options);
       const fault = check(data);
       if (fault !== undefined) return { stream: handMade(refuse(fault), () => {}), controller: { abort() {} } };
-      if (data.kind === 'message') isRunning = true;
+      if (data.kind === 'message') {
+        isRunning = true;
+        controller = new AbortController();
+      }
       const { signal } = options ?? {};
       if (signal?.aborted) abort('the signal has fired');
       else signal?.addEventListener('abort', () => abort('the signal has fired'), { once: true });
