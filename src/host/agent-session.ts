@@ -8,7 +8,7 @@ import type {
   SteerData,
 } from '../contracts/index.js';
 import { TroupeError } from '../kernel/errors.js';
-import type { MergeReader } from '../kernel/event-merge.js';
+import type { MergeReader } from '../kernel/merge-reader.js';
 import { applyUpdate, checkDelivery, type Delivery, deliver, steerTree } from './deliver.js';
 import { abortStop, stopRun } from './end-run.js';
 import type { HostCore } from './host-core.js';

@@ -1,6 +1,6 @@
 import type { AgentEvent } from '../contracts/index.js';
 import { TroupeError } from '../kernel/errors.js';
-import type { MergeReader } from '../kernel/event-merge.js';
+import type { MergeReader } from '../kernel/merge-reader.js';
 import type { HostCore } from './host-core.js';
 import { fromStart, loggedEvents } from './replay.js';
 import type { Tree } from './thread.js';

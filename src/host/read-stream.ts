@@ -1,5 +1,5 @@
 import type { AgentEvent, AgentResponse } from '../contracts/index.js';
-import type { MergeReader } from '../kernel/event-merge.js';
+import type { MergeReader } from '../kernel/merge-reader.js';
 
 /**
  * A stream that has taken effect before it is read. `leave` is told when it is left before its end, also when it was

@@ -1,5 +1,5 @@
 import type { AgentEvent } from '../contracts/index.js';
-import type { MergeReader } from '../kernel/event-merge.js';
+import type { MergeReader } from '../kernel/merge-reader.js';
 import type { Tree } from './thread.js';
 
 /**

@@ -1,6 +1,6 @@
 import type { AgentDefinition, AgentEvent, ContentPart, SessionUpdateData, SteerData } from '../contracts/index.js';
 import { TroupeError } from '../kernel/errors.js';
-import type { MergeReader } from '../kernel/event-merge.js';
+import type { MergeReader } from '../kernel/merge-reader.js';
 import { applyUpdate, cancelRequest, respondTo, steerTree } from './deliver.js';
 import { abortStop, stopRun } from './end-run.js';
 import type { HostCore } from './host-core.js';

@@ -1,5 +1,6 @@
 import type { AgentEvent, AgentEventDraft, ContentPart } from '../contracts/index.js';
 import { appendPart } from './content.js';
+import { type Entry, type MergeReader, type MergeSource, Reader } from './merge-reader.js';
 import type { Stamp } from './stamp.js';
 
 /** Where events come from: one per thread. Held by the thread; the merge keeps its counters in it. */
@@ -28,24 +29,6 @@ export interface OpenMessage {
 /** What the merge writes to: one call per event that is kept, not always in `seq` order. */
 export interface MergeLog<O extends Origin> {
   append(event: AgentEvent, origin: O): void;
-}
-
-interface Entry {
-  readonly event: AgentEvent | undefined;
-  /** Set while the entry counts against its thread's room. */
-  origin: Origin | undefined;
-  next: Entry | undefined;
-}
-
-/** Reads the merged stream from one point on. */
-export interface MergeReader {
-  /** Resolves with the next event; `done` after `finish()` once all is read, or after `close()`. */
-  next(): Promise<IteratorResult<AgentEvent, void>>;
-  /** Ends the reader once it has given what is published by now. */
-  finish(): void;
-  /** Ends the reader at once and lets every suspended publisher go. */
-  close(): void;
-  readonly closed: boolean;
 }
 
 export interface EventMerge<O extends Origin = Origin> {
@@ -110,9 +93,9 @@ const WITHIN_MESSAGE = new Set(['tool_update', 'session_update', 'custom']);
 export const createEventMerge = <O extends Origin>(options: EventMergeOptions<O>): EventMerge<O> => new Merge(options);
 
 /** A class, not closures: there is one per session, and methods on a prototype take no memory in each. */
-class Merge<O extends Origin> implements EventMerge<O> {
+class Merge<O extends Origin> implements EventMerge<O>, MergeSource {
   seq: number;
-  tail: Entry = { event: undefined, origin: undefined, next: undefined };
+  tail: Entry;
   consumer: Reader | undefined;
   observers: Set<Reader> | undefined;
   #totalWaiting = 0;
@@ -141,6 +124,7 @@ class Merge<O extends Origin> implements EventMerge<O> {
       holdLimit = 1024,
     } = options;
     this.seq = seq;
+    this.tail = { event: undefined, seq, origin: undefined, next: undefined };
     this.#stamp = stamp;
     this.#log = log;
     this.#highWater = highWater;
@@ -225,7 +209,7 @@ class Merge<O extends Origin> implements EventMerge<O> {
 
   hold(): void {
     // Where nobody reads on from the last event, it need not be kept.
-    if (!this.watched) this.tail = { event: undefined, origin: undefined, next: undefined };
+    if (!this.watched) this.tail = { event: undefined, seq: this.seq, origin: undefined, next: undefined };
     this.#held = this.tail;
     this.#heldUntilSeq = this.seq + this.#holdLimit;
   }
@@ -238,13 +222,13 @@ class Merge<O extends Origin> implements EventMerge<O> {
   consume(): { reader: MergeReader; complete: boolean } | undefined {
     if (this.consumer !== undefined) return undefined;
     const complete = this.#held !== undefined;
-    this.consumer = new Reader(this as unknown as Merge<Origin>, this.#held ?? this.tail);
+    this.consumer = new Reader(this, this.#held ?? this.tail);
     this.#held = undefined;
     return { reader: this.consumer, complete };
   }
 
   observe(onLost: () => void): MergeReader {
-    const observer = new Reader(this as unknown as Merge<Origin>, this.tail, onLost);
+    const observer = new Reader(this, this.tail, onLost);
     this.observers ??= new Set();
     this.observers.add(observer);
     if (this.#hasEnded) observer.finish();
@@ -343,7 +327,7 @@ class Merge<O extends Origin> implements EventMerge<O> {
   }
 
   #deliver(origin: Origin, event: AgentEvent, mayWait: boolean): undefined | Promise<void> {
-    const entry: Entry = { event, origin: undefined, next: undefined };
+    const entry: Entry = { event, seq: event.seq, origin: undefined, next: undefined };
     this.tail.next = entry;
     this.tail = entry;
     if (this.#held !== undefined && this.seq > this.#heldUntilSeq) this.#held = undefined;
@@ -386,9 +370,7 @@ class Merge<O extends Origin> implements EventMerge<O> {
   #cutLaggards(): void {
     this.#sinceLagCheck = 0;
     for (const observer of [...(this.observers ?? [])]) {
-      let lag = 0;
-      for (let entry = observer.at; entry !== undefined && lag <= this.#observerLag; entry = entry.next) lag++;
-      if (lag <= this.#observerLag) continue;
+      if (this.seq - (observer.at?.seq ?? this.seq) <= this.#observerLag) continue;
       this.observers?.delete(observer);
       observer.lose();
     }
@@ -402,83 +384,4 @@ function resumeAll(origin: Origin): void {
   if (suspended === undefined) return;
   origin.suspended = undefined;
   for (const resume of suspended) resume();
-}
-
-class Reader implements MergeReader {
-  at: Entry | undefined;
-  closed = false;
-  resolve: ((result: IteratorResult<AgentEvent, void>) => void) | undefined;
-  #last: Entry | undefined;
-  readonly #merge: Merge<Origin>;
-  readonly #onLost: (() => void) | undefined;
-
-  constructor(merge: Merge<Origin>, from: Entry, onLost?: () => void) {
-    this.#merge = merge;
-    this.at = from;
-    this.#onLost = onLost;
-  }
-
-  next(): Promise<IteratorResult<AgentEvent, void>> {
-    const taken = this.#take();
-    if (taken !== undefined) return Promise.resolve({ done: false, value: taken });
-    if (this.#isDone()) return Promise.resolve({ done: true, value: undefined });
-    return new Promise((resolve) => {
-      this.resolve = resolve;
-    });
-  }
-
-  wake(): void {
-    const { resolve } = this;
-    if (resolve === undefined) return;
-    const taken = this.#take();
-    if (taken !== undefined) {
-      this.resolve = undefined;
-      resolve({ done: false, value: taken });
-    } else if (this.#isDone()) {
-      this.resolve = undefined;
-      resolve({ done: true, value: undefined });
-    }
-  }
-
-  finish(): void {
-    if (this.closed || this.#last !== undefined) return;
-    this.#last = this.#merge.tail;
-    this.#merge.detach(this);
-    this.wake();
-  }
-
-  close(): void {
-    if (this.closed) return;
-    this.#merge.detach(this);
-    this.closed = true;
-    this.at = undefined;
-    this.wake();
-  }
-
-  /** Cut off for lagging: nothing more comes from here. */
-  lose(): void {
-    this.closed = true;
-    this.at = undefined;
-    this.#onLost?.();
-    this.wake();
-  }
-
-  #take(): AgentEvent | undefined {
-    if (this.at === undefined || this.at === this.#last) return undefined;
-    const entry = this.at.next;
-    if (entry === undefined) return undefined;
-    this.at = entry;
-    if (entry.origin !== undefined && this === this.#merge.consumer) this.#merge.release(entry);
-    return entry.event;
-  }
-
-  #isDone(): boolean {
-    if (this.closed) return true;
-    if (this.#last === undefined || this.at !== this.#last) return false;
-    // A reader that is kept must not keep what is published after its end.
-    this.closed = true;
-    this.at = undefined;
-    this.#last = undefined;
-    return true;
-  }
 }

@@ -1,11 +1,7 @@
 import { expect, test } from 'vitest';
 import type { AgentEvent, AgentEventDraft } from '../../src/contracts/index.js';
-import {
-  createEventMerge,
-  type EventMergeOptions,
-  type MergeReader,
-  type Origin,
-} from '../../src/kernel/event-merge.js';
+import { createEventMerge, type EventMergeOptions, type Origin } from '../../src/kernel/event-merge.js';
+import type { MergeReader } from '../../src/kernel/merge-reader.js';
 import { createStamp } from '../../src/kernel/stamp.js';
 import { virtualClock } from '../../src/testing/index.js';
 import { settle } from '../support/team.js';
