@@ -7,6 +7,11 @@ import type { CrewState } from './crew.js';
 import { type RunInput, toRunInput } from './run-start.js';
 import type { CompiledAgent, RunRecord, Thread } from './thread.js';
 
+export interface ChildInput extends RunInput {
+  /** The author's own word. */
+  readonly isMapped?: boolean;
+}
+
 /**
  * What a child is given: what `mapInput` makes of it, else what its parent was given; in an order of children what the
  * one before came to; for a leader's call its arguments. Throws, or rejects, with `MAP_INPUT_FAILED` or what `mapInput` throws.
@@ -16,7 +21,7 @@ export function childInput(
   crew: CrewState,
   child: CompiledAgent,
   args: { readonly value: unknown } | undefined,
-): RunInput | Promise<RunInput> {
+): ChildInput | Promise<ChildInput> {
   const mapInput = thread.agent.definition.behaviour?.mapInput;
   const standard = () => (args === undefined ? passedOn(thread, crew, child) : toRunInput(child, args.value));
   if (mapInput === undefined) return standard();
@@ -30,13 +35,13 @@ export function childInput(
     state: thread.state.values(),
   };
   const given = mapInput(name as never, context as never) as unknown;
-  const take = (value: unknown): RunInput => {
+  const take = (value: unknown): ChildInput => {
     const fault = value === undefined ? undefined : jsonFault(value);
     if (fault !== undefined) {
       throw new TroupeError({ code: 'MAP_INPUT_FAILED', message: `what mapInput returned${fault}; an input is JSON` });
     }
     recordDecision(thread, 'mapInput', value === undefined ? { child: name } : { child: name, input: value });
-    return value === undefined ? standard() : toRunInput(child, value);
+    return value === undefined ? standard() : { ...toRunInput(child, value), isMapped: true };
   };
   return isThenable(given) ? Promise.resolve(given).then(take) : take(given);
 }

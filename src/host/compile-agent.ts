@@ -97,7 +97,7 @@ function compile(compiling: Compiling, definition: AgentDefinition, place: Place
     descriptor,
     behaviour: isComposition && !leads ? composition.pattern : 'turn',
     isComposition,
-    plan: isComposition ? planOf(definition) : null,
+    plan: isComposition ? planOf(definition, place.inLoop) : null,
     children,
     tools,
     limits: limitsOf(definition, place.isRoot),
@@ -141,7 +141,7 @@ function checkExecutor(compiling: Compiling, definition: AgentDefinition, driver
   if (fault !== undefined) problems.push({ code: 'UNKNOWN_MODEL', path: `${place.path}.model`, message: fault });
 }
 
-function planOf(definition: AgentDefinition): CrewPlan {
+function planOf(definition: AgentDefinition, inLoop: boolean): CrewPlan {
   const config = definition.descriptor.composition;
   const count = definition.children?.length ?? 0;
   const { join } = config ?? {};
@@ -154,6 +154,7 @@ function planOf(definition: AgentDefinition): CrewPlan {
     maxIterations: config?.maxIterations ?? 1,
     asksUntil: definition.behaviour?.until !== undefined,
     maxTransfers: config?.maxTransfers ?? 10,
+    inLoop: inLoop || config?.pattern === 'loop',
   };
 }
 

@@ -42,12 +42,19 @@ export function concludeRun(
   const run = thread.run as RunRecord;
   crew.prepared?.close();
   crew.prepared = undefined;
+  const end = conclusionOf(thread, crew, run, conclusion);
+  // A session that stands keeps nothing of a run that is over.
+  crew.outcomes = [];
+  crew.last = undefined;
+  crew.firstFailure = undefined;
+  endRun(thread, end, report);
+}
+
+function conclusionOf(thread: Thread, crew: CrewState, run: RunRecord, conclusion: Conclusion): RunEnd {
   const results = resultsOf(thread);
   const partial: StreamEndData = Object.keys(results).length > 0 ? { results } : {};
-  if (run.stop !== undefined) {
-    return endRun(thread, { reason: run.stop.reason, data: { ...partial, ...run.stop.data } }, report);
-  }
-  endRun(thread, endOf(thread, crew, conclusion, results, partial), report);
+  if (run.stop !== undefined) return { reason: run.stop.reason, data: { ...partial, ...run.stop.data } };
+  return endOf(thread, crew, conclusion, results, partial);
 }
 
 function endOf(

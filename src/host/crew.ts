@@ -3,13 +3,13 @@ import type { AgentEventDraft, ModelMessage } from '../contracts/index.js';
 import type { CrewOrder, CrewPlan } from '../kernel/crew.js';
 import type { StateUpdate } from '../kernel/state.js';
 import { childThreadId } from '../kernel/thread-id.js';
-import { childInput, isThenable, recordDecision } from './child-input.js';
+import { type ChildInput, childInput, isThenable, recordDecision } from './child-input.js';
 import { concludeRun, noteOutcome } from './conclude.js';
 import { abortStop, endBroken, stopRun } from './end-run.js';
 import { closeExecutor } from './executors.js';
 import { publishFault } from './fault.js';
 import { noteBlocked } from './outside-wait.js';
-import { beginRun, inputFaults, publishInitialize, type RunInput } from './run-start.js';
+import { beginRun, inputFaults, publishInitialize } from './run-start.js';
 import { createThread, enter, leave, publish } from './session-tree.js';
 import { restartAfter } from './supervision.js';
 import type { CompiledAgent, RunEnd, Thread } from './thread.js';
@@ -34,7 +34,7 @@ interface Job {
   /** That call's arguments. */
   readonly args: { readonly value: unknown } | undefined;
   /** Kept for restarts. */
-  input: RunInput | undefined;
+  input: ChildInput | undefined;
   thread: Thread | undefined;
   restartOf: string | undefined;
   isCancelled: boolean;
@@ -194,7 +194,7 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
     }
   }
 
-  function checkInput(job: Job, input: RunInput): void {
+  function checkInput(job: Job, input: ChildInput): void {
     job.input = input;
     const faults = inputFaults(agent.children[job.index] as CompiledAgent, input);
     const go = (list: string[]) =>
@@ -209,7 +209,7 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
     if (isStopping || job.isCancelled || thread.run?.stop !== undefined) return abandon(job);
     let start: ReturnType<typeof memberStart> | undefined;
     try {
-      if (pattern === 'transfer') start = memberStart(thread, crew, job.input as RunInput);
+      if (pattern === 'transfer') start = memberStart(thread, crew, job.input as ChildInput);
     } catch (thrown) {
       return refuse(job, thrown, 'CONTEXT_FAILED');
     }
@@ -246,7 +246,7 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
       // A composition that a conversation was handed over to speaks through its children.
       if (!isHierarchy && thread.preloaded > 0)
         giveContext(child, thread.history.messages().slice(0, thread.preloaded));
-      beginRun(child, job.input as RunInput);
+      beginRun(child, job.input as ChildInput);
     } else {
       activate(thread, crew, child, start);
       if (crew.prepared?.index === job.index) {
@@ -364,7 +364,7 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
         type: 'child.settled',
         index: job.index,
         ok: outcome.ok,
-        escalated: outcome.end.data.escalateReason !== undefined,
+        escalated: plan.inLoop && outcome.end.data.escalateReason !== undefined,
         handoff: pattern === 'transfer' ? handoffOf(thread, crew, outcome) : -1,
       } as never);
     }

@@ -14,7 +14,7 @@ export function delegate(call: Call, index: number): Promise<ToolOutcome> {
     crew.delegations.set(requestId, (outcome) => {
       call.isDelegated = false;
       if (outcome.updates.length > 0) call.state = { updates: () => outcome.updates };
-      resolve(toOutcome(outcome));
+      resolve(toOutcome(outcome, thread.agent.plan?.inLoop === true));
     });
     delegationOf(call).send({ type: 'delegate', index, requestId, input: call.args });
   });
@@ -28,7 +28,7 @@ export function cancelDelegation(call: Call): void {
 const delegationOf = (call: Call) =>
   call.thread.actor.getSnapshot().children.delegation as { send(event: object): void };
 
-function toOutcome({ name, ok, end }: ChildOutcome): ToolOutcome {
+function toOutcome({ name, ok, end }: ChildOutcome, inLoop: boolean): ToolOutcome {
   const { result: value, message, reason, escalateReason } = end.data;
   const text = value === undefined ? '' : typeof value === 'string' ? value : JSON.stringify(value);
   if (!ok) {
@@ -39,5 +39,6 @@ function toOutcome({ name, ok, end }: ChildOutcome): ToolOutcome {
   }
   const result: ToolResultData = { llmContent: toParts(text) };
   if (value !== undefined && typeof value !== 'string') result.data = value;
-  return escalateReason === undefined ? { result } : { result, ending: { escalate: { reason: escalateReason } } };
+  if (!inLoop || escalateReason === undefined) return { result };
+  return { result, ending: { escalate: { reason: escalateReason } } };
 }

@@ -14,6 +14,8 @@ export function publishDelta(thread: Thread, updates: readonly StateUpdate[]): v
   const stateDelta: Record<string, unknown> = {};
   for (const { key } of updates) stateDelta[key] = thread.state.get(key);
   publish(thread, { type: 'session_update', stateDelta, source: 'host' });
+  // The root hands nothing up: what was written is in its log.
+  if (thread.parent === undefined) thread.state.settle();
 }
 
 /** Writes the result of a run that completed under its agent's `outputKey`. A value that the key does not take makes it a failure. */

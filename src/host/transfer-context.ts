@@ -1,6 +1,7 @@
 import type { ModelMessage } from '../contracts/index.js';
 import { describeError } from '../kernel/errors.js';
 import { handoverNote, projectConversation } from '../kernel/handover.js';
+import type { ChildInput } from './child-input.js';
 import type { ChildOutcome, CrewState } from './crew.js';
 import { disposeExecutor, prepareExecutor } from './executors.js';
 import type { RunInput } from './run-start.js';
@@ -20,7 +21,7 @@ export interface MemberStart {
  * What the member that becomes active begins with: the conversation, as far as the contract lets it through, and the
  * message that it is to answer. The member that was active before goes on with what it had. Throws what a filter throws.
  */
-export function memberStart(thread: Thread, crew: CrewState, input: RunInput): MemberStart {
+export function memberStart(thread: Thread, crew: CrewState, input: ChildInput): MemberStart {
   const handed = (thread.run as RunRecord).handedOverBy;
   if (handed === undefined) return { messages: crew.view ?? crew.conversation, input, role: 'user' };
   const { composition } = thread.agent.descriptor;
@@ -30,7 +31,7 @@ export function memberStart(thread: Thread, crew: CrewState, input: RunInput): M
     summary: crew.summary,
   });
   // Without the conversation there is nothing to answer but the message itself.
-  if (messages.length === 0) return { messages, input, role: 'user' };
+  if (messages.length === 0 || input.isMapped) return { messages, input, role: 'user' };
   const text = handoverNote(handed.from, handed.reason);
   return { messages, input: { content: [{ type: 'text', text }], value: input.value }, role: 'developer' };
 }

@@ -15,6 +15,8 @@ export interface CrewPlan {
   readonly maxIterations: number;
   readonly asksUntil: boolean;
   readonly maxTransfers: number;
+  /** It stands in a loop, or is one: a child that escalates ends what it is in, up to that loop. */
+  readonly inLoop: boolean;
 }
 
 export interface CrewInput {

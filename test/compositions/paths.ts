@@ -12,6 +12,7 @@ export const planOf = (more: Partial<CrewPlan> = {}): CrewPlan => ({
   maxIterations: 2,
   asksUntil: false,
   maxTransfers: 10,
+  inLoop: false,
   ...more,
 });
 

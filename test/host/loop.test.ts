@@ -221,6 +221,21 @@ test('an executor escalates with its stream_end', async () => {
   await host.close();
 });
 
+test('where there is no loop to end, an escalation ends nothing', async () => {
+  const { host } = hostWith({ planner: [call('x', { prompt: 'p' }), { text: 'P' }], b: () => ({ text: 'B' }) });
+  host.registerExecutor('theirs', () => ({
+    turn: async () => ({ reason: 'completed', data: { result: 'R', escalateReason: 'theirs' } }),
+  }));
+  const theirs = <const Name extends string>(name: Name) => agent({ name, executor: 'theirs' });
+  const inOrder = host.run(sequential({ name: 's', children: [theirs('a'), leaf('b')] }), 'go');
+  expect(await inOrder.result).toMatchObject({ ok: true, result: 'B' });
+  const atOnce = host.run(parallel({ name: 'p', children: [theirs('a'), leaf('b')] }), 'go');
+  expect(await atOnce.result).toMatchObject({ ok: true, result: { a: 'R', b: 'B' } });
+  const led = host.run(hierarchical({ name: 'l', agent: leaf('planner'), children: [theirs('x')] }), 'go');
+  expect(await led.result).toMatchObject({ ok: true, result: 'P' });
+  await host.close();
+});
+
 test('calls before exit_loop in its turn still run, those after it do not', async () => {
   const ran: string[] = [];
   const write = tool({

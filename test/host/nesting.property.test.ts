@@ -109,6 +109,12 @@ function lineOf(does: (Shape & { kind: 'leaf' })['does'], call: number, handsTo:
 
 /** What the `stream_end`s say, against the sum of usage events on a thread and below it. */
 function checkUsage(events: readonly AgentEvent[]): void {
+  const speakers = new Set(ofType(events, 'message').flatMap((one) => (one.role === 'agent' ? [one.agentId] : [])));
+  // A composition has no usage of its own: only who asks a model has.
+  for (const one of ofType(events, 'usage')) {
+    const asked = ofType(events, 'tool_request').some((request) => request.agentId === one.agentId);
+    expect(speakers.has(one.agentId) || asked).toBe(true);
+  }
   for (const end of ofType(events, 'stream_end')) {
     const below = ofType(events, 'usage').filter(
       ({ threadId }) =>

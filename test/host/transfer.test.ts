@@ -554,6 +554,12 @@ describe('members of every kind', () => {
   });
 });
 
+test('what mapInput gives a member that takes over stands behind the conversation', async () => {
+  const team = desk({ mapInput: (child: string) => (child === 'b' ? 'for b' : undefined) });
+  const { model } = await runTeam(team, { a: [{ text: 'A', ...handTo('b') }], b: [{ text: 'B' }] });
+  expect(textsGiven(model, 'b')).toEqual(['go', 'A<function_call>', '<function_response>', 'for b']);
+});
+
 test('mapInput sees every activation', async () => {
   const seen: unknown[] = [];
   const team = desk({
