@@ -29,7 +29,8 @@ export interface Call extends Activity {
   readonly brokenArgs: string | undefined;
   readonly messageId: string;
   readonly index: number;
-  readonly parentRequestId: string | undefined;
+  /** The call whose result asked for it. */
+  readonly parent: Call | undefined;
   readonly depth: number;
   readonly standing: CallClass;
   stage: 'judging' | 'asking' | 'ready' | 'running' | 'done';
@@ -99,7 +100,7 @@ export function newCall(
     brokenArgs,
     messageId: draft.messageId,
     index: draft.index,
-    parentRequestId: parent?.requestId,
+    parent,
     depth: parent === undefined ? 0 : parent.depth + 1,
     standing: standingOf(thread, entry),
     stage: 'judging',
@@ -238,7 +239,7 @@ export function respond(call: Call, result: ToolResultData): void {
     call,
     result.isError ? (result.errorType === 'cancelled' ? 'call.cancelled' : 'call.failed') : 'call.succeeded',
   );
-  if (call.executorRequestId !== undefined && call.parentRequestId === undefined) {
+  if (call.executorRequestId !== undefined && call.parent === undefined) {
     const data: SessionStreamData = { kind: 'tool_result', requestId: call.executorRequestId, result };
     call.run.inbox.push(data);
   }

@@ -192,12 +192,32 @@ function runToEnd(call: Call): Promise<void> {
   return new Promise((resolve) => {
     whenDone(call, resolve);
     beginActivity(call);
-    void judge(call).then((refusal) => {
+    void judge(call).then(async (refusal) => {
       if (isDone(call)) return;
-      if (refusal === undefined) void execute(call);
-      else respond(call, refusal);
+      if (refusal !== undefined) return respond(call, refusal);
+      if (call.standing !== 'free') await turnOf(call);
+      if (!isDone(call)) await execute(call);
     });
   });
+}
+
+/**
+ * A call that may change things waits for those before it; one that a free call asks for, for those before that: they
+ * may still be waiting for approval.
+ */
+async function turnOf(call: Call): Promise<void> {
+  let asked = call;
+  while (asked.parent !== undefined) asked = asked.parent;
+  for (const before of call.run.calls) {
+    if (before === asked || isDone(call)) return;
+    if (isDone(before)) continue;
+    beginWait(call);
+    await new Promise<void>((resolve) => {
+      whenDone(before, resolve);
+      whenDone(call, resolve);
+    });
+    endWait(call);
+  }
 }
 
 async function afterTool(call: Call, result: ToolResultData): Promise<ToolResultData> {

@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { agent, createHost, defineHook, loop, sequential, tool } from '../../src/index.js';
 import { scriptedModel } from '../../src/testing/index.js';
-import { collect, ofType, textIn } from '../support/team.js';
+import { collect, ofType, settle, textIn } from '../support/team.js';
 import { calls, runDesk, textOf, told } from './tool-desk.js';
 
 const text = (said: string) => [{ type: 'text' as const, text: said }];
@@ -167,6 +167,33 @@ test('what tail calls write to the state counts after what their caller wrote', 
   const events = await collect(host.run(team, 'go'));
   expect(ofType(events, 'session_update').at(-1)?.stateDelta).toEqual({ seen: ['outer', 'inner'] });
   await host.close();
+});
+
+test('a tail call that may change things waits for the calls before the one that asked for it', async () => {
+  const order: string[] = [];
+  const changes = (name: string) =>
+    tool({
+      name,
+      description: name,
+      execute() {
+        order.push(name);
+        return name;
+      },
+    });
+  await runDesk({
+    own: [changes('asked'), asks('free', [{ name: 'tail' }]), changes('tail')],
+    host: { policy: [{ rules: [{ toolName: 'desk.tail', decision: 'allow' }] }] },
+    script: [calls('asked', 'free')],
+    onEvent(event, run) {
+      // The free call passes while the first waits for approval; what it asks for does not.
+      if (event.type !== 'tool_request' || event.name !== 'desk.tail') return;
+      void settle().then(() => {
+        order.push('approved');
+        run.respond(run.state().pending[0]?.requestId as string, { action: 'accept' });
+      });
+    },
+  });
+  expect(order).toEqual(['approved', 'asked', 'tail']);
 });
 
 test('a tail call may end the loop', async () => {
