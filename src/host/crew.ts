@@ -127,10 +127,12 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
   /** 0: nothing was started since the event loop had its turn. */
   let sliceEnd = 0;
   let isHeld = false;
+  /** The consumer is behind. */
+  let isFull = false;
   const isHierarchy = agent.behaviour === 'turn';
 
   crew.live = () => [...jobs.values()].flatMap((job) => (job.thread === undefined ? [] : [job.thread]));
-  crew.places = () => jobs.size + preparing.size + (isHeld ? 1 : 0);
+  crew.places = () => jobs.size + preparing.size + (isHeld || isFull ? 1 : 0);
   crew.pump = pump;
 
   const hasMore = () => queue.length > 0 || nextInOrder < inOrderUntil;
@@ -152,9 +154,9 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
 
   /** Starts what waits, within the concurrency, a slice at a time. */
   function pump(): void {
-    if (isPumping || isHeld) return;
+    if (isPumping || isHeld || isFull) return;
     isPumping = true;
-    while (!isStopping && hasMore() && hasRoom()) {
+    while (!isStopping && !isFull && hasMore() && hasRoom()) {
       if (isSliceOver()) {
         isHeld = true;
         enter(tree);
@@ -233,7 +235,16 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
     };
     if (thread.threadId !== undefined) started.parentThreadId = thread.threadId;
     if (job.restartOf !== undefined) started._meta = { restartOf: job.restartOf };
-    publish(child, started);
+    const full = publish(child, started);
+    if (full !== undefined && !isFull) {
+      isFull = true;
+      enter(tree);
+      void full.then(() => {
+        isFull = false;
+        pump();
+        leave(tree);
+      });
+    }
     child.actor = pool.spawn(child.address, tree.host.sessionLogic, {
       address: child.address,
       oneRun: true,

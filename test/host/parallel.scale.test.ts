@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import type { AgentDefinition, ModelInterface } from '../../src/contracts/index.js';
 import { createHost, hierarchical, parallel } from '../../src/index.js';
-import { collect, leaf, ofType } from '../support/team.js';
+import { collect, leaf, ofType, settle } from '../support/team.js';
+import { until } from '../support/teams.js';
 
 const MANY = 10_000;
 
@@ -23,6 +24,18 @@ const silent: ModelInterface = {
 
 const team = (concurrency: number): AgentDefinition =>
   parallel({ name: 'p', concurrency, children: Array.from({ length: MANY }, (_, at) => leaf(`c${at}` as string)) });
+
+/** A number, once it has not changed for fifty turns of the event loop. */
+async function stillAt(count: () => number): Promise<number> {
+  let last = count();
+  for (let quiet = 0; quiet < 50; quiet++) {
+    await settle(1);
+    const now = count();
+    if (now !== last) quiet = 0;
+    last = now;
+  }
+  return last;
+}
 
 /** Counts how often the event loop had its turn. */
 function countTurns() {
@@ -79,10 +92,27 @@ test.each([16, MANY])(
   120_000,
 );
 
+test('a consumer that is behind holds back the start of more children', async () => {
+  const host = createHost({ models: { silent } });
+  const run = host.run(team(MANY), 'go');
+  const reader = run[Symbol.asyncIterator]();
+  const first = await reader.next();
+  expect(first.done).toBe(false);
+  const before = await stillAt(() => run.state().threads.length);
+  expect(before).toBeLessThan(MANY / 2);
+  run.abort('enough');
+  let ends = 0;
+  for (let step = await reader.next(); !step.done; step = await reader.next())
+    if (step.value.type === 'stream_end') ends++;
+  expect(ends).toBe(before);
+  expect((await run.result).reason).toBe('aborted');
+  await host.close();
+}, 120_000);
+
 test('ten thousand live children are aborted without holding the event loop', async () => {
   const host = createHost({ models: { silent } });
   const run = host.run(team(MANY), 'go');
-  while (run.state().threads.length <= MANY) await new Promise<void>((resolve) => setTimeout(resolve, 20));
+  await until(() => run.state().threads.length > MANY);
   const loop = countTurns();
   run.abort('enough');
   const result = await run.result;
