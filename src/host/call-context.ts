@@ -117,16 +117,17 @@ async function filled({ jsonSchema, validator }: AskedSchema, content: Bag): Pro
 }
 
 /** Progress of a call for display: text, 0..1, or an update; of anything else nothing is shown. */
-export function showProgress(call: Call, update: unknown): void {
-  if (call.stage === 'done') return;
+export function showProgress(call: Call, update: unknown): undefined | Promise<void> {
+  if (call.stage === 'done') return undefined;
   const { content, progress, data } = toUpdate(update);
   const event: AgentEventDraft<'tool_update'> = { type: 'tool_update', requestId: call.requestId };
   if (Array.isArray(content)) event.content = content;
   if (Number.isFinite(progress)) event.progress = Math.min(1, Math.max(0, progress as number));
   if (data !== undefined) event.data = data;
-  if (Object.keys(event).length <= 2) return;
-  publish(call.thread, event);
-  projectProgress(call.thread, call.name, event);
+  if (Object.keys(event).length <= 2) return undefined;
+  const own = publish(call.thread, event);
+  const above = projectProgress(call.thread, call.name, event);
+  return own === undefined || above === undefined ? (own ?? above) : own.then(() => above);
 }
 
 function toUpdate(update: unknown): ToolUpdate {

@@ -147,7 +147,9 @@ async function drain(call: Call, generator: AsyncGenerator<unknown, unknown>): P
       void generator.return(undefined).catch(() => {});
       return errorResult('cancelled', 'cancelled');
     }
-    showProgress(call, step.value);
+    // A consumer that is behind is waited for.
+    const full = showProgress(call, step.value);
+    if (full !== undefined) await full;
   }
 }
 

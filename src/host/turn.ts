@@ -422,10 +422,13 @@ class Turn implements TurnContext, Activity {
     switch (draft.type) {
       case 'message': {
         if (draft.role === 'agent') this.noteText(draft.messageId, textOf(draft.content));
-        project(thread, draft);
-        return draft._meta === undefined && draft.source === undefined
-          ? thread.tree.merge.publishMessage(thread, draft.messageId, draft.role, draft.content)
-          : publish(thread, ownDraft(draft) as AgentEventDraft);
+        const above = project(thread, draft);
+        const own =
+          draft._meta === undefined && draft.source === undefined
+            ? thread.tree.merge.publishMessage(thread, draft.messageId, draft.role, draft.content)
+            : publish(thread, ownDraft(draft) as AgentEventDraft);
+        // Room is wanted in both threads.
+        return own === undefined || above === undefined ? (own ?? above) : own.then(() => above);
       }
       case 'tool_request':
         registerCall(thread, draft);
@@ -499,10 +502,10 @@ function inCallOrder(inbox: SessionStreamData[], calls: RunRecord['calls']): Ses
 }
 
 /** A child that a leader called shows what it says as progress of that call. */
-function project(thread: Thread, draft: AgentEventDraft<'message'>): void {
+function project(thread: Thread, draft: AgentEventDraft<'message'>): undefined | Promise<void> {
   const { projectsTo } = thread;
-  if (projectsTo === undefined || draft.role !== 'agent') return;
-  publish(projectsTo.thread, { type: 'tool_update', requestId: projectsTo.requestId, content: draft.content });
+  if (projectsTo === undefined || draft.role !== 'agent') return undefined;
+  return publish(projectsTo.thread, { type: 'tool_update', requestId: projectsTo.requestId, content: draft.content });
 }
 
 /** What goes to the model; its signal is made only when it is read. */

@@ -35,7 +35,7 @@ export interface EventMerge<O extends Origin = Origin> {
   /**
    * Stamps one event and gives it to the readers and the log. Returns nothing while there is room, else a promise
    * that resolves once the consumer has taken some. Order: strict within a thread; across threads, order of arrival.
-   * Never rejects; without a consumer it never suspends.
+   * Never rejects; without a consumer it never suspends. A `tool_update` beyond the room of a thread is dropped.
    */
   publish(origin: O, draft: AgentEventDraft): undefined | Promise<void>;
   /** The same for a piece of an agent's message, without a draft object. */
@@ -327,6 +327,8 @@ class Merge<O extends Origin> implements EventMerge<O>, MergeSource {
   }
 
   #deliver(origin: Origin, event: AgentEvent, mayWait: boolean): undefined | Promise<void> {
+    // Whoever shows progress without waiting for room shows no more of it than there is room for.
+    if (origin.waiting > this.#highWater && event.type === 'tool_update') return undefined;
     const entry: Entry = { event, seq: event.seq, origin: undefined, next: undefined };
     this.tail.next = entry;
     this.tail = entry;

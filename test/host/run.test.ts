@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { AgentEvent, ModelInterface } from '../../src/contracts/index.js';
-import { agent, createHost, memoryStore, parallel, tool } from '../../src/index.js';
+import { agent, createHost, hierarchical, memoryStore, parallel, tool } from '../../src/index.js';
 import { expectNoLeaks, scriptedModel, validateLog } from '../../src/testing/index.js';
 import {
   collect,
@@ -318,4 +318,63 @@ test('an ephemeral run writes nothing', async () => {
   const run = host.run(leaf('a'), 'go', { ephemeral: true });
   expect(textIn(await collect(run))).toBe('ok');
   expect(await store.list()).toEqual([]);
+});
+
+test('progress of a tool, and of a child to its leader, waits for a slow consumer or is left out; it never piles up', async () => {
+  let yielded = 0;
+  const streams = tool({
+    name: 'streams',
+    description: '.',
+    parameters: { type: 'object' },
+    annotations: { readOnly: true },
+    async *execute() {
+      for (; yielded < 5_000; yielded++) yield { progress: yielded / 5_000 };
+      return 'done';
+    },
+  });
+  const floods = tool({
+    name: 'floods',
+    description: '.',
+    parameters: { type: 'object' },
+    annotations: { readOnly: true },
+    execute(_, { progress }) {
+      for (let at = 0; at < 5_000; at++) progress(at / 5_000);
+      return 'done';
+    },
+  });
+  const { model, counter } = flood(5_000);
+  const script = scriptedModel([
+    call('streams'),
+    call('floods'),
+    { toolCalls: [{ name: 'child', args: { prompt: 'x' } }] },
+    { text: 'fin' },
+  ]);
+  await using host = createHost({ models: { script, flood: model } });
+  const lead = hierarchical({
+    name: 'lead',
+    agent: agent({ name: 'boss', model: 'script', tools: [streams, floods] }),
+    children: [agent({ name: 'child', model: 'flood' })],
+  });
+  const iterator = host.run(lead, 'go')[Symbol.asyncIterator]();
+  const names = new Map<string, string>();
+  const shown = { streams: 0, floods: 0 };
+  let most = 0;
+  let said = 0;
+  for (let step = await iterator.next(); !step.done; step = await iterator.next()) {
+    const { value: event } = step;
+    if (event.type === 'tool_request') names.set(event.requestId, event.name);
+    if (event.type === 'tool_update' && event.progress !== undefined) {
+      if (names.get(event.requestId) === 'boss.streams') {
+        shown.streams++;
+        most = Math.max(most, yielded - Math.round(event.progress * 5_000));
+      } else shown.floods++;
+    }
+    if (textIn([event]) === 'x') said++;
+    most = Math.max(most, counter.said - said);
+    if (event.seq % 400 === 0) await settle(3);
+  }
+  expect(said).toBe(5_000);
+  expect(shown.streams).toBe(5_000);
+  expect(shown.floods).toBeLessThan(1_000);
+  expect(most).toBeLessThanOrEqual(300);
 });

@@ -313,3 +313,15 @@ test('what an executor hands in is not changed by joining its pieces', () => {
   expect(first).toEqual([{ type: 'text', text: 'a' }]);
   expect(log[0]).toMatchObject({ content: [{ text: 'ab' }] });
 });
+
+test('progress that does not wait for room is shown as far as there is room, and is no part of the log', async () => {
+  const { merge: one, log } = merge({ highWater: 4 });
+  const origin = root();
+  const { reader } = one.consume()!;
+  for (let at = 0; at < 1_000; at++) one.publish(origin, { type: 'tool_update', requestId: 'x', progress: at / 1_000 });
+  one.publish(origin, { type: 'tool_response', requestId: 'x', name: 't', llmContent: [] });
+  const events = await drain(reader);
+  expect(events.length).toBeLessThanOrEqual(6);
+  expect(events.at(-1)?.type).toBe('tool_response');
+  expect(log).toHaveLength(1);
+});
