@@ -1,6 +1,7 @@
 import type { Pool, PoolEffect } from '../../machines/child-pool.logic.js';
 import type { AgentEventDraft, ModelMessage } from '../contracts/index.js';
 import type { CrewOrder, CrewPlan } from '../kernel/crew.js';
+import { isDefaultInputSchema } from '../kernel/schema.js';
 import type { StateUpdate } from '../kernel/state.js';
 import { childThreadId } from '../kernel/thread-id.js';
 import { type ChildInput, childInput, isThenable, recordDecision } from './child-input.js';
@@ -9,7 +10,7 @@ import { abortStop, endBroken, stopRun } from './end-run.js';
 import { closeExecutor } from './executors.js';
 import { publishFault } from './fault.js';
 import { noteBlocked } from './outside-wait.js';
-import { beginRun, inputFaults, publishInitialize } from './run-start.js';
+import { admitInput, beginRun, publishInitialize, type RunInput } from './run-start.js';
 import { createThread, enter, leave, publish } from './session-tree.js';
 import { restartAfter } from './supervision.js';
 import type { CompiledAgent, RunEnd, Thread } from './thread.js';
@@ -198,12 +199,22 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
 
   function checkInput(job: Job, input: ChildInput): void {
     job.input = input;
-    const faults = inputFaults(agent.children[job.index] as CompiledAgent, input);
-    const go = (list: string[]) =>
-      list.length > 0 ? refuse(job, `the input does not fit: ${list.join('; ')}`, 'INVALID_INPUT') : launch(job);
-    if (!(faults instanceof Promise)) return go(faults);
-    enter(tree);
-    void faults.then(go).finally(() => leave(tree));
+    const child = agent.children[job.index] as CompiledAgent;
+    // Whoever takes text takes anything: data reaches it as JSON.
+    if (isDefaultInputSchema(child.descriptor.inputSchema)) return launch(job);
+    const fail = (thrown: unknown) => refuse(job, thrown, 'INVALID_INPUT');
+    try {
+      const admitted = admitInput(child, input);
+      if (!(admitted instanceof Promise)) return launch(job);
+      enter(tree);
+      const go = (ready: RunInput) => {
+        job.input = input.isMapped ? { ...ready, isMapped: true } : ready;
+        launch(job);
+      };
+      void admitted.then(go, fail).finally(() => leave(tree));
+    } catch (thrown) {
+      fail(thrown);
+    }
   }
 
   function launch(job: Job): void {

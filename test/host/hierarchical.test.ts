@@ -247,6 +247,32 @@ test('one call is cancelled and the others go on', async () => {
   await host.close();
 });
 
+test('one call is cancelled by its requestId', async () => {
+  const gates = ['ga', 'gb'].map(gate);
+  const team = lead([agent({ name: 'a', tools: [gates[0]!.tool] }), agent({ name: 'b', tools: [gates[1]!.tool] })], {
+    concurrency: 1,
+  });
+  const { host } = hostWith({ planner: [both('a', 'b'), { text: 'P' }], a: [call('ga'), { text: 'A' }] });
+  const run = host.run(team, 'go');
+  const events: AgentEvent[] = [];
+  const reading = (async () => {
+    for await (const event of run) events.push(event);
+  })();
+  await gates[0]!.running;
+  // The second one waits for its place: it never starts.
+  const [, second] = ofType(events, 'tool_request');
+  run.abort('not that', { requestId: second!.requestId });
+  gates[0]!.open('');
+  await reading;
+  expect(startedIn(events)).toEqual(['a']);
+  expect(responses(events).find((event) => event.requestId === second!.requestId)).toMatchObject({
+    isError: true,
+    errorType: 'cancelled',
+  });
+  expect(endsIn(events).at(-1)).toBe('-: completed');
+  await host.close();
+});
+
 test('an abort of the leader aborts what it called, children first', async () => {
   const slow = gate('slow');
   const { host, model } = hostWith({ planner: [ask('a')], a: [call('slow')] });

@@ -192,6 +192,25 @@ test('a child whose input does not fit fails before it starts', async () => {
   expect(result.data.message).toContain('topic');
 });
 
+test('a child is given what its own schema makes of its input, defaults included', async () => {
+  const inputs: unknown[] = [];
+  const writer = agent({
+    name: 'b',
+    inputSchema: z.object({ topic: z.string().trim(), words: z.number().default(100) }),
+    instruction: ({ input }) => {
+      inputs.push(input);
+      return '';
+    },
+  });
+  const facts = agent({ name: 'a', outputSchema: z.object({ topic: z.string() }) });
+  const { model } = await runTeam(sequential({ name: 's', children: [facts, writer] }), {
+    a: [{ text: '{"topic":" bees "}' }],
+    b: [{ text: 'B' }],
+  });
+  expect(inputs).toEqual([{ topic: 'bees', words: 100 }]);
+  expect(lastTextGiven(model, 'b')).toBe('{"topic":"bees","words":100}');
+});
+
 test('what a person sent beside text reaches the first child', async () => {
   const { model } = await runTeam(three(), abc, {
     input: [
