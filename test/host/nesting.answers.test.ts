@@ -242,6 +242,55 @@ test('a composed stream pauses when every live thread waits; answers in any orde
 const pendingIds = (state: object) =>
   ((state as { pending?: { requestId: string }[] }).pending ?? []).map((one) => one.requestId).toSorted();
 
+test('a stream does not pause while one branch still works', async () => {
+  const slow = gate('slow');
+  const team = parallel({ name: 'p', children: [asks('a'), agent({ name: 'b', tools: [slow.tool] })] });
+  const { host } = hostWith({ a: lines('a', 1), b: [call('slow'), { text: 'B' }] });
+  const session = host.session(team);
+  let hasPaused = false;
+  const seen: AgentEvent[] = [];
+  const reading = (async () => {
+    for await (const event of session.stream({ kind: 'message', content: 'go' }).stream) seen.push(event);
+    hasPaused = true;
+  })();
+  await Promise.all([slow.running, until(() => ofType(seen, 'elicitation_request').length === 1)]);
+  await settle(20);
+  expect(hasPaused).toBe(false);
+  slow.open('');
+  await reading;
+  expect(endsIn(seen)).toEqual(['b_2: completed']);
+  expect(session.state()).toMatchObject({ type: 'awaiting_elicitation' });
+  await host.close();
+});
+
+test('what waits deep below takes no place at any level above', async () => {
+  const deep = sequential({
+    name: 'x',
+    children: [
+      parallel({ name: 'y', concurrency: 1, children: [sequential({ name: 'z', children: [asks('a')] }), asks('b')] }),
+    ],
+  });
+  const team = parallel({ name: 'p', concurrency: 1, children: [deep, asks('c'), leaf('d')] });
+  const { host } = hostWith({ a: lines('a', 2), b: lines('b', 1), c: lines('c', 1), d: [{ text: 'D' }] });
+  const run = host.run(team, 'go');
+  const events: AgentEvent[] = [];
+  const reading = (async () => {
+    for await (const event of run) events.push(event);
+  })();
+  // Each waits, so that the next one has room: in y, then in p.
+  await until(() => endsIn(events).includes('d_3: completed'));
+  expect(startedIn(events)).toEqual(['x', 'y', 'z', 'a', 'b', 'c', 'd']);
+  while (run.state().pending.length > 0) {
+    const [first] = run.state().pending;
+    run.respond(first!.requestId, { action: 'accept', content: { to: first!.requestId } });
+    await settle(5);
+  }
+  await reading;
+  expect(validateLog(events, { finished: true })).toEqual([]);
+  expect((await run.result).ok).toBe(true);
+  await host.close();
+});
+
 test('several answers given to one open stream of a composed session are taken at once', async () => {
   const { team, script, questions } = deepTeam();
   const { host } = hostWith(script);
