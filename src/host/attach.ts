@@ -16,6 +16,7 @@ export async function* attach(
   sessionId: string,
   options: { after?: number | string | undefined },
 ): AsyncGenerator<AgentEvent> {
+  await host.opening.get(sessionId)?.catch(() => {});
   const tree = host.trees.get(sessionId);
   if (tree === undefined) return yield* stored(host, sessionId, options.after);
   const lose = () => {
@@ -46,8 +47,9 @@ export async function* attach(
   }
 }
 
-/** Nothing more comes: no run is under way, and all that was published has been given. */
-const isBetweenRuns = (tree: Tree, last: number) => tree.root.run === undefined && last >= tree.merge.seq;
+/** Nothing more comes: a run has ended, no other is under way, and all that was published has been given. */
+const isBetweenRuns = ({ root, merge }: Tree, last: number) =>
+  root.run === undefined && root.end !== undefined && last >= merge.seq;
 
 async function* stored(host: HostCore, sessionId: string, after: Position): AsyncGenerator<AgentEvent> {
   // Its last events may still be on their way into the store.

@@ -82,6 +82,7 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
     patterns: new Set(Object.keys(parts.compositions)),
     threads: new Map(),
     trees: new Map(),
+    opening: new Map(),
     closing: new Map(),
     compiled: new WeakMap(),
     strays: new Set(),
@@ -117,7 +118,8 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
     attach: (sessionId, { after } = {}) => attach(core, sessionId, { after }),
     list: async (agentName) => core.store.list(agentName, { appName: core.appName }),
     async delete(sessionId) {
-      if (core.trees.has(sessionId)) {
+      await core.closing.get(sessionId);
+      if (core.trees.has(sessionId) || core.opening.has(sessionId)) {
         throw new TroupeError({
           code: 'SESSION_BUSY',
           message: `session "${sessionId}" is open: end it first`,

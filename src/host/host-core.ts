@@ -45,6 +45,8 @@ export interface HostCore {
   readonly patterns: ReadonlySet<string>;
   readonly threads: Map<string, Thread>;
   readonly trees: Map<string, Tree>;
+  /** Sessions that a run has been asked of, while its input is checked or the store is asked. */
+  readonly opening: Map<string, Promise<unknown>>;
   /** Sessions that have ended and whose last events are on their way into the store. */
   readonly closing: Map<string, Promise<void>>;
   readonly compiled: WeakMap<AgentDefinition, CompiledAgent>;

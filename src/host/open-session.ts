@@ -70,18 +70,30 @@ export type OpenOptions = RunOptions & {
  * `DEFINITION_CHANGED`.
  */
 export function openTree(host: HostCore, agent: CompiledAgent, options: OpenOptions): Tree | Promise<Tree> {
-  const { sessionId, ephemeral, isNew } = options;
-  if (sessionId === undefined || isNew) return create(host, agent, options, sessionId ?? newSessionId());
-  if (host.trees.has(sessionId)) {
-    throw new TroupeError({
-      code: 'SESSION_BUSY',
-      message: `session "${sessionId}" is open in this host`,
-      retryable: true,
-    });
-  }
-  if (ephemeral) return begin(host, agent, options, sessionId, undefined);
+  const { sessionId = newSessionId() } = options;
+  if (host.opening.has(sessionId)) throw isOpen(sessionId);
+  const opened = openNow(host, agent, options, sessionId);
+  return opened instanceof Promise ? announce(host, sessionId, opened) : opened;
+}
+
+/** Until it is open, others with the same id are refused, and observers wait. */
+export function announce<T>(host: HostCore, sessionId: string, opening: Promise<T>): Promise<T> {
+  const announced = opening.finally(() => {
+    if (host.opening.get(sessionId) === announced) host.opening.delete(sessionId);
+  });
+  host.opening.set(sessionId, announced);
+  return announced;
+}
+
+const isOpen = (sessionId: string) =>
+  new TroupeError({ code: 'SESSION_BUSY', message: `session "${sessionId}" is open in this host`, retryable: true });
+
+function openNow(host: HostCore, agent: CompiledAgent, options: OpenOptions, sessionId: string): Tree | Promise<Tree> {
+  if (options.isNew || options.sessionId === undefined) return create(host, agent, options, sessionId);
+  if (host.trees.has(sessionId)) throw isOpen(sessionId);
+  if (options.ephemeral) return begin(host, agent, options, sessionId, undefined);
   const closing = host.closing.get(sessionId);
-  if (closing !== undefined) return closing.then(() => openTree(host, agent, options));
+  if (closing !== undefined) return closing.then(() => openNow(host, agent, options, sessionId));
   const found = find(host, sessionId);
   if (found === undefined) return create(host, agent, options, sessionId);
   return found instanceof Promise
@@ -127,7 +139,6 @@ async function recover(
 ): Promise<Tree> {
   try {
     const past = await readPast(agent, handle);
-    if (host.trees.has(sessionId)) return openTree(host, agent, options);
     const permissionMode = options.permissionMode ?? past?.permissionMode;
     const model = options.model ?? past?.model;
     return begin(

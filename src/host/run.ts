@@ -1,14 +1,14 @@
 import type { AgentDefinition, AgentEvent, ContentPart, SessionUpdateData, SteerData } from '../contracts/index.js';
-import { TroupeError } from '../kernel/errors.js';
+import { describeError, TroupeError } from '../kernel/errors.js';
 import type { MergeReader } from '../kernel/merge-reader.js';
 import { applyUpdate, cancelRequest, respondTo, steerTree } from './deliver.js';
 import { abortStop, stopRun } from './end-run.js';
 import type { HostCore } from './host-core.js';
-import { openTree, prepare } from './open-session.js';
+import { announce, openTree, prepare } from './open-session.js';
 import { consumeAfter } from './replay.js';
 import { admitInput, beginRun, publishInitialize, type RunInput, toRunInput } from './run-start.js';
 import { pendingOf, stateOf } from './session-state.js';
-import { newSessionId, threadsFrom } from './session-tree.js';
+import { newSessionId, notice, threadsFrom } from './session-tree.js';
 import type { RunEnd, RunStop, Tree } from './thread.js';
 import type { Run, RunOptions, RunResult, RunState } from './types.js';
 
@@ -26,10 +26,12 @@ export function startRun<Output>(
   const open = () =>
     openTree(host, compiled, { ...options, sessionId, oneRun: true, isNew: options.sessionId === undefined });
   if (admitted instanceof Promise) {
-    run.beginLater(
-      admitted.then(async (ready) => [await open(), ready]),
-      options.signal,
-    );
+    const opening = async (): Promise<[Tree, RunInput]> => {
+      const ready = await admitted;
+      host.opening.delete(sessionId);
+      return [await open(), ready];
+    };
+    run.beginLater(announce(host, sessionId, opening()), options.signal);
     return run;
   }
   const tree = open();
@@ -49,6 +51,8 @@ class HostRun<Output> implements Run<Output> {
   #tree: Tree | undefined;
   #opening: Promise<unknown> | undefined;
   #abortEarly: RunStop | undefined;
+  /** What was asked for before there was a tree. */
+  #early: ((tree: Tree) => void)[] | undefined;
   #reader: MergeReader | undefined;
   #isIterated = false;
   /** It went on without its consumer. */
@@ -93,6 +97,8 @@ class HostRun<Output> implements Run<Output> {
     };
     tree.merge.hold();
     publishInitialize(tree.root, tree.isResumed);
+    for (const act of this.#early ?? []) act(tree);
+    this.#early = undefined;
     const stop = this.#abortEarly ?? (signal?.aborted ? abortStop(reasonOf(signal), 'user') : undefined);
     beginRun(tree.root, input, { stop });
     if (signal !== undefined && !this.#hasEnded) signal.addEventListener('abort', onAbort, { once: true });
@@ -152,12 +158,20 @@ class HostRun<Output> implements Run<Output> {
     return this.#reader === undefined ? { done: true, value: undefined } : this.#reader.next();
   }
 
-  #live(what: string): Tree {
-    if (this.#tree === undefined || this.#hasEnded) {
-      const state = this.#hasEnded ? 'has ended' : 'has not begun yet';
-      throw new TroupeError({ code: 'SESSION_ENDED', message: `cannot ${what}: the run ${state}` });
+  /** At once, or as soon as the session is open; then a fault is told in a notice. */
+  #act(what: string, act: (tree: Tree) => void): void {
+    if (this.#hasEnded) {
+      throw new TroupeError({ code: 'SESSION_ENDED', message: `cannot ${what}: the run has ended` });
     }
-    return this.#tree;
+    if (this.#tree !== undefined) return act(this.#tree);
+    this.#early ??= [];
+    this.#early.push((tree) => {
+      try {
+        act(tree);
+      } catch (thrown) {
+        notice(tree.root, 'NOT_DONE', 'warning', `cannot ${what}: ${describeError(thrown).message}`);
+      }
+    });
   }
 
   respond(requestId: string, answer: Parameters<Run['respond']>[1]): void {
@@ -171,24 +185,28 @@ class HostRun<Output> implements Run<Output> {
   }
 
   steer(data: SteerData, options: { threadId?: string } = {}): void {
-    steerTree(this.#live('steer'), data, options.threadId);
+    this.#act('steer', (tree) => steerTree(tree, data, options.threadId));
   }
 
   update(config: SessionUpdateData): void {
-    applyUpdate(this.#live('update'), config);
+    this.#act('update', (tree) => applyUpdate(tree, config));
   }
 
   abort(reason?: string, options: { threadId?: string; requestId?: string } = {}): void {
     if (this.#hasEnded) return;
-    if (this.#tree === undefined) {
-      this.#abortEarly ??= abortStop(reason, 'user');
+    const { threadId, requestId } = options;
+    if (requestId !== undefined) {
+      return this.#act('cancel a call', (tree) => cancelRequest(tree, requestId, reason ?? 'cancelled by the user'));
+    }
+    const stop = abortStop(reason, 'user');
+    const tree = this.#tree;
+    if (tree === undefined) {
+      // No child is there yet that could be meant.
+      if (threadId === undefined) this.#abortEarly ??= stop;
       return;
     }
-    const tree = this.#tree;
-    const { threadId, requestId } = options;
-    if (requestId !== undefined) return cancelRequest(tree, requestId, reason ?? 'cancelled by the user');
     const target = threadId === undefined ? tree.root : this.host.threads.get(`${tree.sessionId}/${threadId}`);
-    if (target !== undefined) stopRun(target, abortStop(reason, 'user'));
+    if (target !== undefined) stopRun(target, stop);
   }
 
   state(): RunState {

@@ -436,6 +436,10 @@ class Turn implements TurnContext, Activity {
       case 'stream_end':
         this.end = draft.data === undefined ? { reason: draft.reason } : { reason: draft.reason, data: draft.data };
         return undefined;
+      case 'error':
+        // What an executor marks so ends its session with the run.
+        if (draft.fatal) thread.endsSession = true;
+        return publish(thread, ownDraft(draft) as AgentEventDraft);
       case 'usage':
         run.tally.add(draft);
         addCost(thread, draft.cost?.usd);
