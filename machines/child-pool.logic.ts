@@ -27,94 +27,109 @@ export type PoolSnapshot = Snapshot<undefined> & {
   readonly started: number;
 };
 
-interface PoolState<Order extends EventObject> {
-  readonly children: Map<string, AnyActorRef>;
-  effect: PoolEffect<Order> | undefined;
-  started: number;
-}
-
 export interface ChildPoolLogic<Order extends EventObject> extends ActorLogic<PoolSnapshot, Order, EffectInput> {}
 
 const DONE = 'xstate.done.actor.';
 const ERROR = 'xstate.error.actor.';
 
-/** A pool whose behaviour is `begin`. It persists nothing of its children: a session tree is rebuilt from its log. */
+/**
+ * A pool whose behaviour is `begin`. It persists nothing of its children: a session tree is rebuilt from its log. What
+ * runs hangs on the snapshot, not in a table beside it: such a table keeps the dead until the next full collection.
+ */
 export function createChildPool<Order extends EventObject>(
   begin: (input: EffectInput, pool: Pool) => PoolEffect<Order>,
 ): ChildPoolLogic<Order> {
-  type Scope = ActorScope<PoolSnapshot, Order>;
-  const states = new WeakMap<AnyActorRef, PoolState<Order>>();
-  const stateOf = (scope: Scope) => states.get(scope.self) as PoolState<Order>;
-
-  const poolOf = (scope: Scope, state: PoolState<Order>): Pool => ({
-    spawn(id, logic, input) {
-      const child = createActor(logic, { id, input, parent: scope.self } as object);
-      state.children.set(id, child);
-      state.started++;
-      child.start();
-      return child;
-    },
-    stop(id) {
-      const child = state.children.get(id);
-      if (child === undefined) return;
-      state.children.delete(id);
-      scope.stopChild(child);
-    },
-    report(event) {
-      scope.self._parent?.send(event);
-    },
-    get size() {
-      return state.children.size;
-    },
-  });
-
-  const snapshotOf = (snapshot: PoolSnapshot, state: PoolState<Order>): PoolSnapshot =>
-    snapshot.live === state.children.size && snapshot.started === state.started
-      ? snapshot
-      : { ...snapshot, live: state.children.size, started: state.started };
-
+  type Running = PoolSnapshot & { pool: ActorPool<Order> | undefined };
   return {
-    getInitialSnapshot: (_, input) => ({
-      status: 'active',
-      output: undefined,
-      error: undefined,
-      input,
-      live: 0,
-      started: 0,
-    }),
+    getInitialSnapshot: (_, input) =>
+      ({
+        status: 'active',
+        output: undefined,
+        error: undefined,
+        input,
+        live: 0,
+        started: 0,
+        pool: undefined,
+      }) as Running,
 
     start(snapshot, scope) {
-      const state: PoolState<Order> = { children: new Map(), effect: undefined, started: 0 };
-      states.set(scope.self, state);
-      state.effect = begin(snapshot.input, poolOf(scope, state));
+      const pool = new ActorPool<Order>(scope);
+      (snapshot as Running).pool = pool;
+      pool.effect = begin(snapshot.input, pool);
     },
 
     transition(snapshot, event, scope) {
-      const state = stateOf(scope);
-      const { type } = event as EventObject;
-      if (type === 'xstate.stop') {
-        for (const child of state.children.values()) scope.stopChild(child);
-        state.children.clear();
-        state.effect?.dispose();
-        return { ...snapshot, status: 'stopped', live: 0 } as PoolSnapshot;
+      const { pool } = snapshot as Running;
+      if (pool === undefined) return snapshot;
+      if ((event as EventObject).type === 'xstate.stop') {
+        pool.stopAll(scope);
+        return { ...snapshot, status: 'stopped', live: 0, pool: undefined } as unknown as PoolSnapshot;
       }
-      const isDone = type.startsWith(DONE);
-      if (isDone || type.startsWith(ERROR)) {
-        const id = type.slice(isDone ? DONE.length : ERROR.length);
-        const child = state.children.get(id);
-        if (child !== undefined) {
-          state.children.delete(id);
-          scope.stopChild(child);
-          const { output, error } = event as { output?: unknown; error?: unknown };
-          state.effect?.childEnded(id, output, isDone ? undefined : (error ?? new Error('the actor failed')));
-        }
-      } else {
-        state.effect?.order(event);
-      }
-      return snapshotOf(snapshot, state);
+      if (!pool.endOf(event, scope)) pool.effect?.order(event);
+      const { size, started } = pool;
+      return snapshot.live === size && snapshot.started === started ? snapshot : { ...snapshot, live: size, started };
     },
 
-    getPersistedSnapshot: (snapshot) => ({ ...snapshot, live: 0 }),
-    restoreSnapshot: (snapshot) => snapshot as PoolSnapshot,
+    getPersistedSnapshot: ({ status, output, error, input, started }) =>
+      ({ status, output, error, input, live: 0, started }) as unknown as Snapshot<unknown>,
+    restoreSnapshot: (snapshot) => ({ ...snapshot, pool: undefined }) as unknown as PoolSnapshot,
   };
+}
+
+type Scope<Order extends EventObject> = ActorScope<PoolSnapshot, Order>;
+
+class ActorPool<Order extends EventObject> implements Pool {
+  effect: PoolEffect<Order> | undefined;
+  started = 0;
+  readonly #children = new Map<string, AnyActorRef>();
+  readonly #scope: Scope<Order>;
+
+  constructor(scope: Scope<Order>) {
+    this.#scope = scope;
+  }
+
+  get size(): number {
+    return this.#children.size;
+  }
+
+  spawn(id: string, logic: AnyActorLogic, input: unknown): AnyActorRef {
+    const child = createActor(logic, { id, input, parent: this.#scope.self } as object);
+    this.#children.set(id, child);
+    this.started++;
+    child.start();
+    return child;
+  }
+
+  stop(id: string): void {
+    const child = this.#children.get(id);
+    if (child === undefined) return;
+    this.#children.delete(id);
+    this.#scope.stopChild(child);
+  }
+
+  report(event: EventObject): void {
+    this.#scope.self._parent?.send(event);
+  }
+
+  /** Tells the effect of a child's end. False: the event is none. */
+  endOf(event: EventObject, scope: Scope<Order>): boolean {
+    const { type } = event;
+    const isDone = type.startsWith(DONE);
+    if (!isDone && !type.startsWith(ERROR)) return false;
+    const id = type.slice(isDone ? DONE.length : ERROR.length);
+    const child = this.#children.get(id);
+    if (child === undefined) return true;
+    this.#children.delete(id);
+    scope.stopChild(child);
+    const { output, error } = event as { output?: unknown; error?: unknown };
+    this.effect?.childEnded(id, output, isDone ? undefined : (error ?? new Error('the actor failed')));
+    return true;
+  }
+
+  stopAll(scope: Scope<Order>): void {
+    for (const child of this.#children.values()) scope.stopChild(child);
+    this.#children.clear();
+    this.effect?.dispose();
+    this.effect = undefined;
+  }
 }
