@@ -34,8 +34,8 @@ export interface MergeLog<O extends Origin> {
 export interface EventMerge<O extends Origin = Origin> {
   /**
    * Stamps one event and gives it to the readers and the log. Returns nothing while there is room, else a promise
-   * that resolves once the consumer has taken some. Order: strict within a thread; across threads, order of arrival.
-   * Never rejects; without a consumer it never suspends. A `tool_update` beyond the room of a thread is dropped.
+   * that resolves once the consumer has taken some; now and then one that gives the event loop its turn. Order: strict
+   * within a thread; across threads, order of arrival. Never rejects; without a consumer it suspends for no room. A `tool_update` beyond the room of a thread is dropped.
    */
   publish(origin: O, draft: AgentEventDraft): undefined | Promise<void>;
   /** The same for a piece of an agent's message, without a draft object. */
@@ -104,6 +104,7 @@ class Merge<O extends Origin> implements EventMerge<O>, MergeSource {
   #wakeScheduled = false;
   #hasEnded = false;
   #sinceLagCheck = 0;
+  #sinceTurn = 0;
   #held: Entry | undefined;
   #heldUntilSeq = 0;
   readonly #stamp: Stamp;
@@ -335,10 +336,12 @@ class Merge<O extends Origin> implements EventMerge<O>, MergeSource {
     if (this.#held !== undefined && this.seq > this.#heldUntilSeq) this.#held = undefined;
     if (this.observers !== undefined && this.observers.size > 0) this.#tellObservers();
     const { consumer } = this;
-    if (consumer === undefined) return undefined;
+    // Where nothing but promises is waited for, nobody else would have a turn: timers, other threads, observers.
+    const turn = mayWait && ++this.#sinceTurn >= TURN_EVERY ? this.#giveTurn() : undefined;
+    if (consumer === undefined) return turn;
     if (consumer.resolve !== undefined) {
       consumer.wake();
-      return undefined;
+      return turn;
     }
     entry.origin = origin;
     origin.waiting++;
@@ -350,11 +353,16 @@ class Merge<O extends Origin> implements EventMerge<O>, MergeSource {
         origin.suspended.push(resolve);
       });
     }
-    if (this.#totalWaiting < this.#totalHighWater) return undefined;
+    if (this.#totalWaiting < this.#totalHighWater) return turn;
     return new Promise((resolve) => {
       this.#suspended ??= [];
       this.#suspended.push(resolve);
     });
+  }
+
+  #giveTurn(): Promise<void> {
+    this.#sinceTurn = 0;
+    return new Promise((resolve) => setImmediate(resolve));
   }
 
   /** Once per round of the event loop, however many events it brought. */
@@ -380,6 +388,8 @@ class Merge<O extends Origin> implements EventMerge<O>, MergeSource {
 }
 
 const LAG_CHECK_EVERY = 1024;
+/** Events of a stream that never waits, between two turns of the event loop. */
+const TURN_EVERY = 512;
 
 function resumeAll(origin: Origin): void {
   const { suspended } = origin;

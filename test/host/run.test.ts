@@ -226,7 +226,7 @@ test('a thread that floods does not starve another', async () => {
   }
   expect(seen).toBeGreaterThan(20_000);
   // The quiet one is through after at most a few rounds of the other's room.
-  expect(atEnd).toBeLessThan(1_500);
+  expect(atEnd).toBeLessThan(3_000);
 });
 
 test('what the merged stream has of a thread is what that thread said, in its order', async () => {

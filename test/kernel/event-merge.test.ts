@@ -325,3 +325,29 @@ test('progress that does not wait for room is shown as far as there is room, and
   expect(events.at(-1)?.type).toBe('tool_response');
   expect(log).toHaveLength(1);
 });
+
+test('a stream that never waits gives the event loop its turn now and then, read or not', async () => {
+  for (const isRead of [true, false]) {
+    const { merge: one } = merge();
+    const origin = root();
+    const reader = isRead ? one.consume()!.reader : undefined;
+    let turns = 0;
+    let isOver = false;
+    const count = () => {
+      turns++;
+      if (!isOver) setImmediate(count);
+    };
+    setImmediate(count);
+    const reading = (async () => {
+      for (let at = 0; reader !== undefined && at < 5_000; at++) await reader.next();
+    })();
+    for (let at = 0; at < 5_000; at++) {
+      const full = one.publish(origin, note(at));
+      if (full !== undefined) await full;
+      else await Promise.resolve();
+    }
+    await reading;
+    isOver = true;
+    expect(turns).toBeGreaterThan(5);
+  }
+});
