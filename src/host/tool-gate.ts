@@ -17,9 +17,7 @@ import { evaluate, hiddenTools, visibleTools } from './tool-policy.js';
 export async function judge(call: Call): Promise<ToolResultData | undefined> {
   try {
     if (call.entry === undefined) return unknownTool(call);
-    if (hiddenTools(call.thread).includes(call.name)) {
-      return errorResult('policy_denied', `denied: ${call.name} is not permitted here`);
-    }
+    if (hiddenTools(call.thread).includes(call.name)) return await hidden(call);
     if (call.brokenArgs !== undefined) {
       return errorResult('invalid_tool_params', `the arguments are no JSON: ${call.brokenArgs.slice(0, 200)}`);
     }
@@ -33,6 +31,13 @@ export async function judge(call: Call): Promise<ToolResultData | undefined> {
     // Whatever breaks at the gate closes it.
     return errorResult('policy_denied', `denied: the check of ${call.name} failed: ${describeError(thrown).message}`);
   }
+}
+
+/** Whatever the arguments: the rule that denies says why, and before anybody else is asked. */
+async function hidden(call: Call): Promise<ToolResultData> {
+  const decision = await evaluate(call);
+  if (decision.outcome === 'deny') return denied(call, decision);
+  return errorResult('policy_denied', `denied: ${call.name} is not permitted here`);
 }
 
 function unknownTool(call: Call): ToolResultData {

@@ -68,7 +68,7 @@ test("a leader's denies bind those who act for it, and hide the tool from them",
   ]);
   expect(execute).not.toHaveBeenCalled();
   expect(response).toMatchObject({ errorType: 'policy_denied' });
-  expect(textOf(response)).toBe('denied: writer.save is not permitted here');
+  expect(textOf(response)).toBe('denied: writer.save: writer.save is denied by user rules[1]');
   expect(events.at(-1)).toMatchObject({ reason: 'completed' });
 });
 

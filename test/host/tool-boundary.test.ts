@@ -42,14 +42,15 @@ test('a tool that policy hides is neither shown nor suggested, and a call of it 
   const execute = spy();
   const { responses, model } = await runDesk({
     own: [read(execute), tool({ name: 'shell', description: 'Runs.', execute: spy() })],
-    host: { policy: [{ rules: [{ toolName: 'desk.read', decision: 'deny' }] }] },
+    host: { policy: [{ rules: [{ toolName: 'desk.read', decision: 'deny', denyMessage: 'not in here' }] }] },
     script: [calls(['read', 42], 'rea')],
   });
   expect(model.requests[0]?.tools?.map((one) => one.name)).toEqual(['shell']);
   expect(execute).not.toHaveBeenCalled();
-  expect(responses[0]).toMatchObject({ isError: true, errorType: 'policy_denied' });
-  expect(textOf(responses[0])).toBe('denied: desk.read is not permitted here');
-  expect(textOf(responses[1])).toBe('no tool "rea"; available: shell');
+  const [denied, unknown] = ['k1', 'k2'].map((id) => responses.find(({ requestId }) => requestId === id));
+  expect(denied).toMatchObject({ isError: true, errorType: 'policy_denied' });
+  expect(textOf(denied)).toBe('denied: desk.read: not in here');
+  expect(textOf(unknown)).toBe('no tool "rea"; available: shell');
 });
 
 test('a change of mode shows at the next turn: plan mode hides what may change things', async () => {
