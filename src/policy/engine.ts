@@ -9,7 +9,7 @@ import type {
 import { describeError, throwProblems } from '../kernel/errors.js';
 import { narrowPermissionMode, narrowPolicyDecision } from '../kernel/narrow.js';
 import { DECISIONS, type PolicyRule, type PolicyRuleSet, TIERS } from '../kernel/policy-rules.js';
-import { policyFaults } from './rule-faults.js';
+import { isEvaluator, policyFaults } from './rule-faults.js';
 
 interface RankedRule {
   readonly rule: PolicyRule;
@@ -28,8 +28,8 @@ const NONE: readonly string[] = Object.freeze([]);
  */
 export function createPolicyEngine(sources: readonly (PolicyRuleSet | PolicyEvaluator)[]): PolicyEvaluator {
   throwProblems(policyFaults(sources), 'POLICY_INVALID');
-  const rules = rank(sources.filter((source): source is PolicyRuleSet => 'rules' in source));
-  const evaluators = sources.filter((source): source is PolicyEvaluator => !('rules' in source));
+  const rules = rank(sources.filter((source): source is PolicyRuleSet => !isEvaluator(source)));
+  const evaluators = sources.filter(isEvaluator);
   const excludedByRules = createExclusion(rules);
   const others = evaluators.filter((evaluator) => evaluator.getExcluded !== undefined);
   return {

@@ -27,8 +27,9 @@ export function policyFaults(sources: readonly unknown[]): Problem[] {
   const problems: Problem[] = [];
   const say = (path: string, message: string) => problems.push({ code: 'POLICY_INVALID', path, message });
   sources.forEach((source, index) => {
+    if (isEvaluator(source)) return;
     if (isRecord(source) && 'rules' in source) faultsOfSet(source, say);
-    else if (!isEvaluator(source)) {
+    else {
       say(`policy[${index}]`, 'must be { rules } or an evaluator, that is { evaluate(request) }');
     }
   });
@@ -107,5 +108,6 @@ function unknownKeys(object: Record<string, unknown>, known: readonly string[], 
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 const isOneOf = (list: readonly string[], value: unknown) => typeof value === 'string' && list.includes(value);
-const isEvaluator = (source: unknown): source is PolicyEvaluator =>
+/** Whatever else it holds: an evaluator may well keep rules of its own. */
+export const isEvaluator = (source: unknown): source is PolicyEvaluator =>
   typeof source === 'object' && source !== null && 'evaluate' in source && typeof source.evaluate === 'function';

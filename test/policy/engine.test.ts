@@ -219,6 +219,19 @@ test.each([
   expect(await engine.evaluate(request('a', { context: reads }))).toEqual({ outcome: 'deny', reason });
 });
 
+test('an evaluator that keeps rules of its own is an evaluator', () => {
+  class Own {
+    rules = ['nothing is allowed'];
+    evaluate(): PolicyDecision {
+      return { outcome: 'deny', reason: this.rules.join() };
+    }
+  }
+  expect(createPolicyEngine([new Own()]).evaluate(request('a'))).toEqual({
+    outcome: 'deny',
+    reason: 'nothing is allowed',
+  });
+});
+
 test('evaluators are asked in order until one denies, and only where the rules do not', async () => {
   const first = vi.fn(() => Promise.resolve(allow));
   const second = vi.fn(() => ({ outcome: 'deny', reason: 'no' }) as const);
