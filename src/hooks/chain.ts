@@ -39,6 +39,7 @@ export function createHookChain(
 ): LifecycleInterceptor | undefined {
   if (sources.length === 0) return undefined;
   const links = sources.map(toLink);
+  const inTime = createDeadline(clock);
   const points = new Set(links.flatMap((link) => [...link.points]));
   return {
     supportedHookPoints: () => [...points],
@@ -47,7 +48,7 @@ export function createHookChain(
       const outcome = new Outcome(payload);
       for (const link of links) {
         if (!link.points.has(point)) continue;
-        const called = callHook(link, point, outcome.payload, clock);
+        const called = callHook(link, point, outcome.payload, inTime);
         const said = called instanceof Promise ? await called : called;
         if ('result' in said) {
           if (said.result !== undefined && outcome.take(said.result)) break;
@@ -115,31 +116,57 @@ class Outcome {
   }
 }
 
-function callHook(link: Link, point: string, payload: Payload, clock: Clock): Said | Promise<Said> {
+function callHook(
+  link: Link,
+  point: string,
+  payload: Payload,
+  inTime: (answer: Promise<unknown>) => Promise<Said>,
+): Said | Promise<Said> {
   try {
     const said = link.call(point, payload);
-    return isThenable(said) ? inTime(Promise.resolve(said), clock) : read(said);
+    return isThenable(said) ? inTime(Promise.resolve(said)) : read(said);
   } catch (thrown) {
     return failed(thrown);
   }
 }
 
-function inTime(answer: Promise<unknown>, clock: Clock): Promise<Said> {
-  return new Promise((resolve) => {
-    let cancel: (() => void) | undefined;
-    // Most hooks answer within this round of the event loop: a timer for each would cost more than they do.
-    const arm = setImmediate(() => {
-      cancel = clock.schedule(
-        () => resolve({ fault: `the hook did not answer within ${TIMEOUT_MS / 1000} s` }),
-        TIMEOUT_MS,
+interface Waiting {
+  readonly giveUp: () => void;
+  cancel: (() => void) | undefined;
+}
+
+/**
+ * Resolves an answer, or its fault once the time is over. Most hooks answer within the round of the event loop that
+ * asks them: only those that are still waited for after it get a timer.
+ */
+function createDeadline(clock: Clock): (answer: Promise<unknown>) => Promise<Said> {
+  const waiting = new Set<Waiting>();
+  let isArmed = false;
+  const arm = () => {
+    isArmed = false;
+    for (const one of waiting) one.cancel ??= clock.schedule(one.giveUp, TIMEOUT_MS);
+  };
+  return (answer) =>
+    new Promise((resolve) => {
+      const one: Waiting = {
+        giveUp: () => resolve({ fault: `the hook did not answer within ${TIMEOUT_MS / 1000} s` }),
+        cancel: undefined,
+      };
+      waiting.add(one);
+      if (!isArmed) {
+        isArmed = true;
+        setImmediate(arm);
+      }
+      const settle = (said: Said) => {
+        waiting.delete(one);
+        one.cancel?.();
+        resolve(said);
+      };
+      answer.then(
+        (said) => settle(read(said)),
+        (thrown) => settle(failed(thrown)),
       );
     });
-    answer.then(read, failed).then((said) => {
-      clearImmediate(arm);
-      cancel?.();
-      resolve(said);
-    });
-  });
 }
 
 const failed = (thrown: unknown): Said => ({ fault: `the hook failed: ${describeError(thrown).message}` });

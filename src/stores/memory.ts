@@ -60,13 +60,15 @@ function summaryOf({ id, agentName, metadata, eventCount, lastUpdateTime }: Memo
   return metadata.title === undefined ? summary : { ...summary, title: metadata.title };
 }
 
+const NEVER = new Date(0).toISOString();
+
 class MemorySession implements SessionHandle {
   /** In `seq` order. */
   readonly #events: AgentEvent[] = [];
   readonly #own: Bag = {};
   readonly #ofApp: Bag;
   readonly #ofUser: Bag;
-  lastUpdateTime = new Date(0).toISOString();
+  lastUpdateTime = NEVER;
 
   constructor(
     readonly id: string,
