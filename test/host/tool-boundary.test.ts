@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import type { HookResult } from '../../src/contracts/index.js';
-import { agent, createHost, defineHook, type Run, tool } from '../../src/index.js';
+import { agent, createHost, defineHook, type Run, sequential, tool } from '../../src/index.js';
 import { scriptedModel } from '../../src/testing/index.js';
 import { calls, runDesk, textOf, told } from './tool-desk.js';
 
@@ -252,6 +252,26 @@ test('a hook never lifts a deny, and can raise an allow to a question', async ()
   });
   expect(asked.questions).toMatchObject([{ kind: 'tool_confirmation', message: 'looks odd' }]);
   expect(execute).not.toHaveBeenCalled();
+});
+
+test('hooks fire the same for a child, and are told whose call it is (B146)', async () => {
+  const seen: unknown[] = [];
+  const note = (point: 'before_tool' | 'after_tool') =>
+    defineHook(point, ({ sessionId, threadId, principalPath, mode, tool: name, requestId }) => {
+      seen.push([point, sessionId, threadId, principalPath, mode, name, requestId]);
+      return undefined;
+    });
+  const host = createHost({
+    models: { scripted: scriptedModel([calls(['read', { path: 'a' }]), { text: 'done' }]) },
+    hooks: [note('before_tool'), note('after_tool')],
+  });
+  const team = sequential({ name: 'team', children: [agent({ name: 'desk', tools: [read()] })] });
+  await host.run(team, 'go', { sessionId: 's-1', permissionMode: 'plan' }).result;
+  expect(seen).toEqual([
+    ['before_tool', 's-1', 'desk_1', 'team/desk', 'plan', 'desk.read', 'k1'],
+    ['after_tool', 's-1', 'desk_1', 'team/desk', 'plan', 'desk.read', 'k1'],
+  ]);
+  await host.close();
 });
 
 test('what hooks say to the person is shown, to the model nothing of it', async () => {
