@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { z } from 'zod';
-import type { HookResult } from '../../src/contracts/index.js';
+import type { HookPayload, HookResult } from '../../src/contracts/index.js';
 import { agent, createHost, defineHook, type Run, sequential, tool } from '../../src/index.js';
 import { scriptedModel } from '../../src/testing/index.js';
 import { calls, runDesk, textOf, told } from './tool-desk.js';
@@ -256,14 +256,16 @@ test('a hook never lifts a deny, and can raise an allow to a question', async ()
 
 test('hooks fire the same for a child, and are told whose call it is (B146)', async () => {
   const seen: unknown[] = [];
-  const note = (point: 'before_tool' | 'after_tool') =>
-    defineHook(point, ({ sessionId, threadId, principalPath, mode, tool: name, requestId }) => {
-      seen.push([point, sessionId, threadId, principalPath, mode, name, requestId]);
-      return undefined;
-    });
+  const note = (point: string, payload: HookPayload<'before_tool'> | HookPayload<'after_tool'>) => {
+    const { sessionId, threadId, principalPath, mode, tool: name, requestId } = payload;
+    seen.push([point, sessionId, threadId, principalPath, mode, name, requestId]);
+  };
   const host = createHost({
     models: { scripted: scriptedModel([calls(['read', { path: 'a' }]), { text: 'done' }]) },
-    hooks: [note('before_tool'), note('after_tool')],
+    hooks: [
+      defineHook('before_tool', (payload) => note('before_tool', payload)),
+      defineHook('after_tool', (payload) => note('after_tool', payload)),
+    ],
   });
   const team = sequential({ name: 'team', children: [agent({ name: 'desk', tools: [read()] })] });
   await host.run(team, 'go', { sessionId: 's-1', permissionMode: 'plan' }).result;
