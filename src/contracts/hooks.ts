@@ -89,8 +89,11 @@ export interface HookDefinition<P extends HookPoint = HookPoint> {
     | Promise<HookResult<HookPoints[P]['modifications']> | undefined | void>;
 }
 
-/** A hook of any known point. */
-export type AnyHookDefinition = { [P in HookPoint]: HookDefinition<P> }[HookPoint];
+/** A hook of any point, as a list of them takes it; `defineHook` gives payload and answer their types. */
+export interface AnyHookDefinition {
+  readonly point: HookPoint;
+  readonly run: (payload: never) => unknown;
+}
 
 export interface LifecycleInterceptor {
   fire(point: Open<HookPoint>, payload: HookPayloadBase & Bag): Promise<HookResult>;
