@@ -340,13 +340,14 @@ class StandingSession implements HostSession {
   update(config: SessionUpdateData): void {
     this.#assertUsable();
     if (this.#tree !== undefined) return applyUpdate(this.#tree, config);
-    const { permissionMode, model, tools = [] } = config;
+    const { permissionMode, model, tools } = config;
+    const { options } = this.#settings;
     // Refused now or not at all; told once the session has begun.
     prepare(this.host, this.agent, {
-      ...this.#settings.options,
+      ...options,
       ...(permissionMode !== undefined && { permissionMode }),
       ...(model !== undefined && { model }),
-      tools: [...(this.#settings.options.tools ?? []).filter((tool) => 'kind' in tool), ...tools],
+      ...(tools !== undefined && { tools: [...(options.tools ?? []).filter((tool) => 'kind' in tool), ...tools] }),
     });
     this.#early ??= { steers: [], update: undefined };
     this.#early.update = { ...this.#early.update, ...config };

@@ -40,7 +40,7 @@ export interface Output {
 }
 
 /** Text counts as the JSON that it is, and where that does not fit as itself. */
-export function readOutput(thread: Thread, given: unknown): Output | Promise<Output> {
+function readOutput(thread: Thread, given: unknown): Output | Promise<Output> {
   const { outputSchema } = thread.agent.driver.descriptor;
   if (outputSchema === undefined) return { faults: [], value: given };
   if (typeof given !== 'string') return readValue(thread, outputSchema, given);

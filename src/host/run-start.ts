@@ -33,7 +33,7 @@ export function toRunInput(agent: CompiledAgent, given: unknown): RunInput {
 }
 
 /** What is wrong with an input, against the agent's `inputSchema`; empty when it fits. */
-export function inputFaults(agent: CompiledAgent, input: RunInput): string[] | Promise<string[]> {
+function inputFaults(agent: CompiledAgent, input: RunInput): string[] | Promise<string[]> {
   const { inputSchema } = agent.descriptor;
   if (isDefaultInputSchema(inputSchema)) {
     const { prompt } = (input.value ?? {}) as { prompt?: unknown };

@@ -94,6 +94,15 @@ test('before the first message an update is kept, and told once the session begi
   expect(events.at(-1)).toMatchObject({ data: { result: 'from two' } });
 });
 
+test('an update before the first message keeps what it does not name', async () => {
+  const model = scriptedModel([{ text: 'ok' }]);
+  await using host = createHost({ models: { scripted: model } });
+  const session = host.session(agent({ name: 'a', tools: ['mine'] }), { tools: [consumerTool('mine')] });
+  session.update({ permissionMode: 'autonomous' });
+  await collect(session.stream(message()).stream);
+  expect(model.requests[0]!.tools?.map((one) => one.name)).toEqual(['mine']);
+});
+
 test('the modes of other tools are read as ours', async () => {
   const model = scriptedModel(() => ({ text: 'ok' }));
   await using host = createHost({ models: { scripted: model } });
