@@ -60,9 +60,8 @@ class ForeignLink {
   readonly #questions = new Set<string>();
   /** Opaque: calls that it may be running itself. */
   readonly #own = new Map<string, ToolRequest>();
-  /** Messages of the stream under way: its ids, which it may use again, and those they have here. */
-  readonly #messages = new Map<string, string>();
-  #lastMessage: string | undefined;
+  /** The message that it is saying: the id that it gave, which it may use again, and the one that it has here. */
+  #message: { theirs: string; ours: string } | undefined;
 
   constructor(session: AgentSession, options: ForeignOptions) {
     this.#session = session;
@@ -122,8 +121,7 @@ class ForeignLink {
   /** One stream of the session, from what it is given to where it pauses or ends. */
   async *#read(data: SessionStreamData, context: TurnContext, faults: Faults): AsyncGenerator<AgentEventDraft> {
     this.#note(data);
-    this.#messages.clear();
-    this.#lastMessage = undefined;
+    this.#message = undefined;
     const response = this.#stream(data, context);
     const events = response.stream[Symbol.asyncIterator]();
     const stop = () => response.controller.abort();
@@ -215,15 +213,10 @@ class ForeignLink {
   /** Messages get ids of ours: increments share one, and what it says later under the same id is another message. */
   #placed(draft: AgentEventDraft, context: TurnContext): AgentEventDraft {
     if (draft.type !== 'message' && draft.type !== 'tool_request') return draft;
-    const { messageId } = draft;
-    const isContinued = draft.type === 'tool_request' || messageId === this.#lastMessage;
-    let ours = isContinued ? this.#messages.get(messageId) : undefined;
-    if (ours === undefined) {
-      ours = context.newMessageId();
-      this.#messages.set(messageId, ours);
+    if (draft.messageId !== this.#message?.theirs) {
+      this.#message = { theirs: draft.messageId, ours: context.newMessageId() };
     }
-    if (draft.type === 'message') this.#lastMessage = messageId;
-    return { ...draft, messageId: ours };
+    return { ...draft, messageId: this.#message.ours };
   }
 
   /** False: it has asked under this id already, and waits. */
