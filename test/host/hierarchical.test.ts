@@ -170,10 +170,14 @@ test('a child of a leader that waits for an answer takes no place', async () => 
     b: [{ text: 'B' }],
   });
   const run = host.run(team, 'go');
-  const events = collect(run);
-  await until(() => run.state().pending.length > 0 && run.state().threads.length === 2);
+  const events: AgentEvent[] = [];
+  const reading = (async () => {
+    for await (const event of run) events.push(event);
+  })();
+  await until(() => endsIn(events).includes('b_2: completed'));
   run.respond(run.state().pending[0]!.requestId, { action: 'accept' });
-  expect(endsIn(await events)).toEqual(['b_2: completed', 'a_1: completed', '-: completed']);
+  await reading;
+  expect(endsIn(events)).toEqual(['b_2: completed', 'a_1: completed', '-: completed']);
   await host.close();
 });
 

@@ -92,7 +92,9 @@ test('a run is aborted while until never answers', async () => {
   const events = collect(run);
   await settle();
   run.abort('enough');
-  expect(endsIn(await events)).toEqual(['a_1: completed', '-: aborted']);
+  const all = await events;
+  expect(endsIn(all)).toEqual(['a_1: completed', '-: aborted']);
+  expect(ofType(all, 'stream_end').at(-1)?.data).not.toHaveProperty('forced');
   await host.close();
 });
 

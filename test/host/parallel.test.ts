@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
+import type { AgentEvent } from '../../src/contracts/index.js';
 import { agent, parallel, sequential, tool } from '../../src/index.js';
 import { collect, deferred, leaf, ofType, settle } from '../support/team.js';
 import {
@@ -212,12 +213,16 @@ test('a child that waits for an answer takes no place; one that a person answere
     d: [{ text: 'D' }],
   });
   const run = host.run(team, 'go');
-  const events = collect(run);
-  await until(() => run.state().pending.length === 2);
+  const events: AgentEvent[] = [];
+  const reading = (async () => {
+    for await (const event of run) events.push(event);
+  })();
+  await until(() => endsIn(events).includes('d_4: completed'));
   const { pending } = run.state();
   expect(pending.map((one) => one.threadId)).toEqual(['a_1', 'c_3']);
   for (const { requestId } of pending.toReversed()) run.respond(requestId, { action: 'accept' });
-  expect(endsIn(await events)).toEqual([
+  await reading;
+  expect(endsIn(events)).toEqual([
     'b_2: completed',
     'd_4: completed',
     'c_3: completed',
@@ -265,12 +270,16 @@ test('a call that the consumer runs takes no place, either', async () => {
   const { host } = hostWith({ a: [call('theirs'), { text: 'A' }], b: [{ text: 'B' }] });
   const theirs = { name: 'theirs', description: '', parametersSchema: { type: 'object' } };
   const run = host.run(team, 'go', { tools: [theirs], permissionMode: 'autonomous' });
-  const events = collect(run);
-  await until(() => run.state().pending.length === 1);
+  const events: AgentEvent[] = [];
+  const reading = (async () => {
+    for await (const event of run) events.push(event);
+  })();
+  await until(() => endsIn(events).includes('b_2: completed'));
   const [pending] = run.state().pending;
   expect(pending).toMatchObject({ kind: 'tool', name: 'theirs', threadId: 'a_1' });
   run.respond(pending!.requestId, { result: 'done' });
-  expect(endsIn(await events)).toEqual(['b_2: completed', 'a_1: completed', '-: completed']);
+  await reading;
+  expect(endsIn(events)).toEqual(['b_2: completed', 'a_1: completed', '-: completed']);
   await host.close();
 });
 

@@ -139,7 +139,10 @@ test('a run is aborted while mapInput never comes to an end', async () => {
   const run = host.run(team, 'go');
   await settle();
   run.abort('enough');
-  expect(await run.result).toMatchObject({ reason: 'aborted', data: { reason: 'enough', by: 'user' } });
+  const result = await run.result;
+  expect(result).toMatchObject({ reason: 'aborted', data: { reason: 'enough', by: 'user' } });
+  // At once, not when the time for it was up.
+  expect(result.data).not.toHaveProperty('forced');
   await host.close();
 });
 
