@@ -3,7 +3,7 @@ import { TroupeError } from '../kernel/errors.js';
 import { jsonFault } from '../kernel/json-value.js';
 import { isDefaultInputSchema } from '../kernel/schema.js';
 import { resultsOf } from './conclude.js';
-import type { CrewState } from './crew.js';
+import type { CrewState } from './crew-state.js';
 import { type RunInput, toRunInput } from './run-start.js';
 import type { CompiledAgent, RunRecord, Thread } from './thread.js';
 

@@ -1,7 +1,7 @@
 import type { StreamEndData } from '../contracts/index.js';
 import type { Conclusion } from '../kernel/crew.js';
 import { mergeBranches, type StateConflict } from '../kernel/state.js';
-import type { ChildOutcome, CrewState } from './crew.js';
+import type { ChildOutcome, CrewState } from './crew-state.js';
 import { endRun } from './end-run.js';
 import { publishFault } from './fault.js';
 import { publish } from './session-tree.js';

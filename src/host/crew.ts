@@ -1,13 +1,13 @@
 import type { Pool, PoolEffect } from '../../machines/child-pool.logic.js';
-import type { AgentEventDraft, ModelMessage } from '../contracts/index.js';
+import type { AgentEventDraft } from '../contracts/index.js';
 import type { CrewOrder, CrewPlan } from '../kernel/crew.js';
 import { isDefaultInputSchema } from '../kernel/schema.js';
-import type { StateUpdate } from '../kernel/state.js';
 import { childThreadId } from '../kernel/thread-id.js';
+import { breakOff, forget, publishCompleted } from './child-end.js';
 import { type ChildInput, childInput, isThenable, recordDecision } from './child-input.js';
 import { concludeRun, noteOutcome } from './conclude.js';
-import { abortStop, endBroken, stopRun } from './end-run.js';
-import { closeExecutor } from './executors.js';
+import { type ChildOutcome, type CrewState, newCrewState } from './crew-state.js';
+import { abortStop, stopRun } from './end-run.js';
 import { publishFault } from './fault.js';
 import { noteBlocked } from './outside-wait.js';
 import { admitInput, beginRun, publishInitialize, type RunInput } from './run-start.js';
@@ -15,17 +15,6 @@ import { createThread, enter, leave, publish } from './session-tree.js';
 import { restartAfter } from './supervision.js';
 import type { CompiledAgent, RunEnd, Thread } from './thread.js';
 import { activate, giveContext, handoffOf, memberStart } from './transfer-context.js';
-
-/** What became of one child. */
-export interface ChildOutcome {
-  readonly name: string;
-  readonly index: number;
-  readonly end: RunEnd;
-  readonly ok: boolean;
-  readonly updates: readonly StateUpdate[];
-  /** Absent for a child that never came to be. */
-  readonly thread: Thread | undefined;
-}
 
 /** One spawn that is asked for, until it has settled for good. */
 interface Job {
@@ -43,57 +32,6 @@ interface Job {
   /** It is to start again once it has settled, for a sibling's sake. */
   isRecalled: boolean;
 }
-
-/** The children of one composition's thread, across its runs. */
-export interface CrewState {
-  /** Latest outcome of each child of the run under way, by index. */
-  outcomes: (ChildOutcome | undefined)[];
-  last: ChildOutcome | undefined;
-  /** Of the run under way: the first that was no consequence of another. */
-  firstFailure: ChildOutcome | undefined;
-  iteration: number;
-  transfers: number;
-  /** `transfer`: the member last active, and the whole conversation so far. */
-  activeMember: number;
-  readonly conversation: ModelMessage[];
-  /** `transfer`: what the active member has of the conversation; undefined: all of it. */
-  view: ModelMessage[] | undefined;
-  /** `transfer`: of the conversation, for the member that takes over. */
-  summary: string | undefined;
-  /** `transfer`: the handover under way has been told. */
-  isAnnounced: boolean;
-  /** `transfer`: what will drive the member that takes over. */
-  prepared: { readonly index: number; give(child: Thread): void; close(): void } | undefined;
-  readonly delegations: Map<string, (outcome: ChildOutcome) => void>;
-  /** When each child, by index, was restarted (epoch ms). */
-  restarts: Map<number, number[]> | undefined;
-  /** Children that wait for outside input: they take no place. */
-  blocked: Set<Thread> | undefined;
-  /** Children that live, or are about to. */
-  places: () => number;
-  pump: () => void;
-  live: () => Thread[];
-}
-
-export const newCrewState = (): CrewState => ({
-  outcomes: [],
-  last: undefined,
-  firstFailure: undefined,
-  iteration: 0,
-  transfers: 0,
-  activeMember: -1,
-  conversation: [],
-  view: undefined,
-  summary: undefined,
-  isAnnounced: false,
-  prepared: undefined,
-  delegations: new Map(),
-  restarts: undefined,
-  blocked: undefined,
-  places: () => 0,
-  pump: () => {},
-  live: () => [],
-});
 
 /** Longest stretch of starting or stopping children before the event loop has its turn. */
 const SLICE_MS = 5;
@@ -515,38 +453,4 @@ function startMember(thread: Thread, crew: CrewState): number {
     0,
     thread.agent.children.findIndex((child) => child.definition.name === start),
   );
-}
-
-/** An actor that broke without ending its run, and what it left below it: the host ends all of it in its place. */
-function breakOff(thread: Thread, error: unknown): void {
-  for (const child of [...(thread.children ?? [])]) {
-    breakOff(child, error);
-    publishCompleted(child, child.agent.definition.name, child.end as RunEnd, []);
-    forget(child);
-  }
-  if (thread.end === undefined) endBroken(thread, error);
-}
-
-function publishCompleted(child: Thread, name: string, end: RunEnd, updates: readonly StateUpdate[]): void {
-  const { result, code, message } = end.data;
-  const event: AgentEventDraft<'agent_completed'> = {
-    type: 'agent_completed',
-    agentName: name,
-    threadId: child.threadId as string,
-    reason: end.reason,
-    source: 'host',
-  };
-  if (result !== undefined) event.result = result;
-  if (end.reason === 'failed' || code !== undefined) {
-    event.error = { code: code ?? 'FAILED', message: message ?? end.reason };
-  }
-  if (updates.length > 0) event.stateDelta = child.state.delta();
-  publish(child, event);
-}
-
-function forget(child: Thread): void {
-  child.hasEnded = true;
-  child.tree.host.threads.delete(child.address);
-  child.parent?.children?.delete(child);
-  closeExecutor(child);
 }

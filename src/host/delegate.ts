@@ -1,7 +1,7 @@
 import type { ToolResultData } from '../contracts/index.js';
 import { toParts } from '../kernel/content.js';
 import { errorResult } from '../kernel/tool-result.js';
-import type { ChildOutcome, CrewState } from './crew.js';
+import type { ChildOutcome, CrewState } from './crew-state.js';
 import type { ToolOutcome } from './thread.js';
 import type { Call } from './tool-call.js';
 

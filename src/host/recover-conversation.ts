@@ -2,7 +2,7 @@ import type { AgentEvent, ModelMessage } from '../contracts/index.js';
 import { projectConversation } from '../kernel/handover.js';
 import { createHistory, type History } from '../kernel/history.js';
 import { parentThreadId } from '../kernel/thread-id.js';
-import { newCrewState } from './crew.js';
+import { newCrewState } from './crew-state.js';
 import { noteInHistory } from './session-tree.js';
 import type { CompiledAgent, Thread } from './thread.js';
 

@@ -1,5 +1,5 @@
 import { decideAfterFailure, siblingsToRestart } from '../kernel/supervision.js';
-import type { ChildOutcome } from './crew.js';
+import type { ChildOutcome } from './crew-state.js';
 import type { Thread } from './thread.js';
 
 /** Whether a child that failed starts again, when, and which live siblings with it; undefined: its failure goes up. */

@@ -21,7 +21,7 @@ import type { LoopDetector } from '../kernel/loop-detection.js';
 import type { StateDeclaration, StateScope } from '../kernel/state.js';
 import type { UsageTally } from '../kernel/usage.js';
 import type { AgentTools } from './agent-tools.js';
-import type { CrewState } from './crew.js';
+import type { CrewState } from './crew-state.js';
 import type { HostCore } from './host-core.js';
 import type { Question } from './questions.js';
 import type { Call } from './tool-call.js';

@@ -1,6 +1,6 @@
 import { normalizeAgentName } from '../kernel/definition.js';
 import { errorResult } from '../kernel/tool-result.js';
-import type { CrewState } from './crew.js';
+import type { CrewState } from './crew-state.js';
 import { summarise } from './summarise.js';
 import type { Thread, ToolOutcome } from './thread.js';
 import type { Call } from './tool-call.js';

@@ -2,7 +2,7 @@ import type { ModelMessage } from '../contracts/index.js';
 import { describeError } from '../kernel/errors.js';
 import { handoverNote, projectConversation } from '../kernel/handover.js';
 import type { ChildInput } from './child-input.js';
-import type { ChildOutcome, CrewState } from './crew.js';
+import type { ChildOutcome, CrewState } from './crew-state.js';
 import { disposeExecutor, prepareExecutor } from './executors.js';
 import type { RunInput } from './run-start.js';
 import { notice, publish } from './session-tree.js';
