@@ -377,10 +377,10 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
       const until = agent.definition.behaviour?.until;
       const context = { state: thread.state.values(), last: crew.last?.end.data.result, iteration };
       stop = Boolean(await until?.(context as never));
-      if (thread.run !== undefined) recordDecision(thread, 'until', { iteration, stop });
+      if (!isOver) recordDecision(thread, 'until', { iteration, stop });
     } catch (thrown) {
-      // The run may have been stopped, and have ended, while it was asked.
-      if (thread.run !== undefined) {
+      // The run may have ended while it was asked, and another have begun.
+      if (!isOver && thread.run !== undefined) {
         thread.run.stop ??= { reason: 'failed', data: publishFault(thread, 'until', thrown, 'UNTIL_FAILED') };
       }
     }

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import type { AgentEvent } from '../../src/contracts/index.js';
 import { agent, hierarchical, loop, parallel, sequential, tool, transfer } from '../../src/index.js';
-import { collect, leaf, ofType, settle } from '../support/team.js';
+import { collect, leaf, ofType, readAll, settle } from '../support/team.js';
 import { asker, boom, call, endsIn, gate, hostWith, runTeam, startedIn, textsGiven, until } from '../support/teams.js';
 
 const exit = call('exit_loop', { reason: 'good enough' });
@@ -111,6 +111,33 @@ test('an until that fails after the run was aborted harms nobody', async () => {
   expect((await run.result).reason).toBe('aborted');
   fail(new Error('too late'));
   await settle();
+  await host.close();
+});
+
+test('an until of a run that is over says nothing to the next', async () => {
+  const failures: ((thrown: Error) => void)[] = [];
+  const team = loop({
+    name: 'l',
+    children: [leaf('a')],
+    maxIterations: 3,
+    until: () => new Promise<boolean>((_, reject) => failures.push(reject)),
+  });
+  const { host } = hostWith({ a: () => ({ text: 'A' }) });
+  const session = host.session(team);
+  const first = session.stream({ kind: 'message', content: 'one' });
+  const firstEvents = collect(first.stream);
+  await until(() => failures.length === 1);
+  first.controller.abort('enough');
+  expect(endsIn(await firstEvents)).toEqual(['a_1: completed', '-: aborted']);
+  const second = session.stream({ kind: 'message', content: 'two' });
+  const rest = readAll(second.stream);
+  await until(() => failures.length === 2);
+  failures[0]!(new Error('too late'));
+  await settle();
+  second.controller.abort('enough, too');
+  const events = await rest;
+  expect(ofType(events, 'error')).toEqual([]);
+  expect(ofType(events, 'stream_end').at(-1)?.data).toMatchObject({ reason: 'enough, too' });
   await host.close();
 });
 
