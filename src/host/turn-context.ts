@@ -1,0 +1,359 @@
+import type {
+  AgentEventDraft,
+  Bag,
+  ElicitationResponse,
+  Executor,
+  HookResult,
+  ModelMessage,
+  ModelRequest,
+  PermissionMode,
+  SessionStreamData,
+  ToolDescriptor,
+  TurnContext,
+  TurnEnd,
+} from '../contracts/index.js';
+import { textOf } from '../kernel/content.js';
+import { TroupeError } from '../kernel/errors.js';
+import type { Activity } from './activity.js';
+import { showProgress } from './call-context.js';
+import { abortStop, stopRun } from './end-run.js';
+import { ownDraft } from './executor-draft.js';
+import { createExecutor } from './executors.js';
+import { fireHook } from './fire-hook.js';
+import { instructionOf } from './instruction.js';
+import { addCost, beginWork, countModelCall, endWork } from './limits.js';
+import { ask, type QuestionDraft } from './questions.js';
+import { publish } from './session-tree.js';
+import type { RunEnd, RunRecord, Thread } from './thread.js';
+import { registerCall } from './tool-call.js';
+import { visibleTools } from './tool-policy.js';
+import { TurnRequest } from './turn-request.js';
+
+const GRACE_MS = 60_000;
+
+/** What an executor is given for one turn, and what becomes of all that it says. */
+export class Turn implements TurnContext, Activity {
+  /** Counted in its tree since the turn began. */
+  isActive = true;
+  waits = 0;
+  /** Questions that the executor itself asked in this turn. */
+  asked = 0;
+  /** The agent has said something in it. */
+  spoke = false;
+  private controller: AbortController | undefined;
+  private isCut = false;
+  private isClosed = false;
+  private isWorking = false;
+  private end: TurnEnd | undefined;
+  private cancelGrace: (() => void) | undefined;
+  /** Questions that are about to be open. */
+  private asking: Promise<unknown>[] | undefined;
+  /** Its own limit on model calls was reached. */
+  limited = false;
+  readonly toolsOff: boolean;
+
+  constructor(
+    readonly thread: Thread,
+    private readonly run: RunRecord,
+  ) {
+    this.toolsOff = run.graceUsed;
+  }
+
+  async drive(): Promise<TurnEnd | undefined> {
+    const { thread, run } = this;
+    run.turns++;
+    const inbox = run.inbox.length > 1 ? inCallOrder(run.inbox, run.calls) : run.inbox;
+    run.calls = [];
+    run.inbox = [];
+    const pending = thread.instruction === undefined ? instructionOf(thread, run.input) : undefined;
+    if (pending !== undefined) thread.instruction = typeof pending === 'string' ? pending : await pending;
+    if (this.isCut) return undefined;
+    if (thread.executor === undefined) {
+      // An abort in the same breath as the start comes before a backend is made.
+      if (thread.agent.driver.descriptor.executor !== 'local') await undefined;
+      if (this.isCut) return undefined;
+      thread.executor = createExecutor(thread);
+    }
+    if (this.toolsOff) {
+      this.cancelGrace = this.clock.schedule(() => stopRun(thread, run.reached as RunEnd), GRACE_MS);
+    }
+    this.work(true);
+    try {
+      const end = await this.listen(thread.executor, inbox);
+      if (this.asking !== undefined) await Promise.all(this.asking);
+      return end;
+    } finally {
+      this.cancelGrace?.();
+      this.work(false);
+    }
+  }
+
+  /** Whether time counts. */
+  private work(isWorking: boolean): void {
+    if (this.isWorking === isWorking || (isWorking && this.isClosed)) return;
+    this.isWorking = isWorking;
+    if (isWorking) beginWork(this.thread);
+    else endWork(this.thread, this.run);
+  }
+
+  /** The session has moved on: what the executor still says is dropped. */
+  close(): void {
+    this.isClosed = true;
+    this.cancelGrace?.();
+    this.work(false);
+  }
+
+  private async listen(executor: Executor, inbox: readonly SessionStreamData[]): Promise<TurnEnd | undefined> {
+    const turned: unknown = executor.turn(inbox, this);
+    if (typeof turned !== 'object' || turned === null || !(Symbol.asyncIterator in turned)) {
+      return ((await turned) as TurnEnd | undefined) ?? this.end;
+    }
+    const drafts = (turned as AsyncIterable<AgentEventDraft, TurnEnd | undefined>)[Symbol.asyncIterator]();
+    let isDone = false;
+    try {
+      for (;;) {
+        const step = await drafts.next();
+        isDone = step.done === true;
+        // A generator may return its end as well as yield it.
+        if (step.done) return step.value ?? this.end;
+        if (this.isCut) return this.end;
+        const full = this.publish(step.value);
+        if (full !== undefined) await full;
+      }
+    } finally {
+      if (!isDone) await drafts.return?.();
+    }
+  }
+
+  /** Ends the turn: its signal fires, and what it still says is dropped once the session has moved on. */
+  stop(): void {
+    if (this.isCut) return;
+    this.isCut = true;
+    // Who waits for room waits in vain.
+    this.thread.tree.merge.relieve(this.thread);
+    this.controller?.abort(new TroupeError({ code: 'ABORTED', message: this.stopReason() }));
+  }
+
+  private stopReason(): string {
+    const { stop } = this.run;
+    return stop === undefined ? 'the turn was interrupted' : (stop.data.reason ?? stop.reason);
+  }
+
+  get signal(): AbortSignal {
+    // Made late: building and aborting one costs as much as a whole turn.
+    if (this.controller === undefined) {
+      this.controller = new AbortController();
+      if (this.isCut) this.controller.abort(new TroupeError({ code: 'ABORTED', message: this.stopReason() }));
+    }
+    return this.controller.signal;
+  }
+  get aborted(): boolean {
+    return this.isCut;
+  }
+  get sessionId(): string {
+    return this.thread.tree.sessionId;
+  }
+  get threadId(): string | undefined {
+    return this.thread.threadId;
+  }
+  get agentId(): string {
+    return this.thread.agentId;
+  }
+  get runId(): string {
+    return this.thread.runId as string;
+  }
+  get definition() {
+    return this.thread.agent.driver;
+  }
+  get input(): unknown {
+    return this.run.input;
+  }
+  get systemInstruction(): string {
+    return this.thread.instruction ?? '';
+  }
+  get permissionMode(): PermissionMode {
+    return this.thread.tree.settings.permissionMode;
+  }
+  get clock() {
+    return this.thread.tree.host.clock;
+  }
+  get streaming(): boolean {
+    return this.thread.tree.settings.streaming;
+  }
+  get model() {
+    return this.thread.tree.settings.model ?? this.thread.agent.driver.model;
+  }
+  get modelConfig() {
+    const { models } = this.thread.tree.host;
+    return { resolve: (request: { requested?: Turn['model'] }) => models.resolve(request.requested) };
+  }
+  get elicitation() {
+    return {
+      ask: (request: QuestionDraft, { signal }: { signal?: AbortSignal } = {}): Promise<ElicitationResponse> => {
+        // A person's time does not count.
+        const onAsked = () => this.work(false);
+        const onAnswered = () => this.work(this.waits === 0);
+        return ask(this.thread, request, { activity: this, signal, onAsked, onAnswered });
+      },
+    };
+  }
+
+  messages(): readonly ModelMessage[] {
+    const { thread, run } = this;
+    thread.tree.merge.completeMessage(thread);
+    const messages = thread.history.messages();
+    return thread.agent.driver.includeHistory === false ? messages.slice(run.historyFrom) : messages;
+  }
+
+  tools(): readonly ToolDescriptor[] {
+    if (this.toolsOff) return [];
+    return visibleTools(this.thread);
+  }
+
+  modelRequest(): ModelRequest {
+    return new TurnRequest(this, this.thread);
+  }
+
+  newMessageId(): string {
+    return this.thread.tree.host.stamp.nextId();
+  }
+
+  admitModelCall(): boolean {
+    if (this.isCut || (this.toolsOff && this.limited)) return false;
+    const reached = countModelCall(this.thread, this.toolsOff);
+    // A grace turn is one call.
+    if (reached === undefined) {
+      this.limited = this.toolsOff;
+      return true;
+    }
+    const { thread, end } = reached;
+    if (thread === this.thread) {
+      this.end = end;
+      this.limited = true;
+    } else {
+      stopRun(thread, end);
+      // Where many run side by side they are stopped in slices; this one ends here.
+      stopRun(this.thread, abortStop(`${thread.agentId} has reached a limit`, 'host'));
+    }
+    return false;
+  }
+
+  takePermit(provider: string): undefined | Promise<() => void> {
+    const { permits } = this.thread.tree.host;
+    if (permits.isFree(provider)) return undefined;
+    this.work(false);
+    return permits.take(provider, this.signal).finally(() => this.work(true));
+  }
+
+  rest(ms: number): Promise<boolean> {
+    if (ms <= 0) return Promise.resolve(!this.isCut);
+    this.work(false);
+    const { signal } = this;
+    return new Promise((resolve) => {
+      const end = () => {
+        cancel();
+        signal.removeEventListener('abort', end);
+        this.work(true);
+        resolve(!this.isCut);
+      };
+      const cancel = this.clock.schedule(end, ms);
+      if (signal.aborted) end();
+      else signal.addEventListener('abort', end);
+    });
+  }
+
+  publish(draft: AgentEventDraft): undefined | Promise<void> {
+    const { thread, run } = this;
+    if (this.isClosed || (this.isCut && run.stop !== undefined) || thread.run !== run) return undefined;
+    switch (draft.type) {
+      case 'message': {
+        if (draft.role === 'agent') this.noteText(draft.messageId, textOf(draft.content));
+        const above = project(thread, draft);
+        const own =
+          draft._meta === undefined && draft.source === undefined
+            ? thread.tree.merge.publishMessage(thread, draft.messageId, draft.role, draft.content)
+            : publish(thread, ownDraft(draft) as AgentEventDraft);
+        // Room is wanted in both threads.
+        return own === undefined || above === undefined ? (own ?? above) : own.then(() => above);
+      }
+      case 'tool_request':
+        registerCall(thread, draft);
+        return undefined;
+      case 'stream_end':
+        this.end = draft.data === undefined ? { reason: draft.reason } : { reason: draft.reason, data: draft.data };
+        return undefined;
+      case 'error':
+        // What an executor marks so ends its session with the run.
+        if (draft.fatal) thread.endsSession = true;
+        return publish(thread, ownDraft(draft) as AgentEventDraft);
+      case 'usage':
+        run.tally.add(draft);
+        addCost(thread, draft.cost?.usd);
+        return publish(thread, ownDraft(draft) as AgentEventDraft);
+      case 'elicitation_request':
+        this.askForExecutor(draft);
+        return undefined;
+      case 'tool_update': {
+        const call = run.calls.find((one) => one.executorRequestId === draft.requestId);
+        if (call !== undefined) showProgress(call, draft);
+        return undefined;
+      }
+      default: {
+        const own = ownDraft(draft);
+        return own === undefined ? undefined : publish(thread, own);
+      }
+    }
+  }
+
+  fireHook(point: string, payload: Bag): undefined | Promise<HookResult> {
+    return fireHook(this.thread, point, payload);
+  }
+
+  private noteText(messageId: string, text: string): void {
+    const { run } = this;
+    this.spoke = true;
+    if (run.lastMessageId === messageId) run.lastText += text;
+    else {
+      run.lastMessageId = messageId;
+      run.lastText = text;
+    }
+  }
+
+  private askForExecutor(draft: AgentEventDraft<'elicitation_request'>): void {
+    const { thread, run } = this;
+    const { type, source, _meta, requestId, ...request } = draft;
+    this.asked++;
+    let isIn = false;
+    const take = (response: ElicitationResponse) => {
+      if (isIn) return;
+      isIn = true;
+      run.inbox.push({ kind: 'elicitation_response', requestId, response });
+    };
+    const opened = new Promise<void>((resolve) => {
+      const _metaWithId = { ...draft._meta, executorRequestId: requestId };
+      // In the inbox before the session goes on; at once where nobody was asked.
+      const options = { onAsked: () => resolve(), onAnswered: take };
+      void ask(thread, { ...request, _meta: _metaWithId }, options).then((response) => {
+        take(response);
+        resolve();
+      });
+    });
+    this.asking ??= [];
+    this.asking.push(opened);
+  }
+}
+
+/** Results in the order in which their calls were made, whatever else stands between them. */
+function inCallOrder(inbox: SessionStreamData[], calls: RunRecord['calls']): SessionStreamData[] {
+  const places = new Map(calls.map((call, index) => [call.executorRequestId, index]));
+  const placeOf = (data: SessionStreamData) => (data.kind === 'tool_result' ? (places.get(data.requestId) ?? 0) : 0);
+  const results = inbox.filter((data) => data.kind === 'tool_result').sort((a, b) => placeOf(a) - placeOf(b));
+  return inbox.map((data) => (data.kind === 'tool_result' ? (results.shift() as SessionStreamData) : data));
+}
+
+/** A child that a leader called shows what it says as progress of that call. */
+function project(thread: Thread, draft: AgentEventDraft<'message'>): undefined | Promise<void> {
+  const { projectsTo } = thread;
+  if (projectsTo === undefined || draft.role !== 'agent') return undefined;
+  return publish(projectsTo.thread, { type: 'tool_update', requestId: projectsTo.requestId, content: draft.content });
+}
