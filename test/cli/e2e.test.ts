@@ -81,7 +81,7 @@ test('--json is the whole valid event stream and nothing else; the prompt comes 
   expect(events.at(-1)).toMatchObject({ type: 'stream_end', reason: 'completed' });
 });
 
-test('a reader that takes one line and leaves: no stack, the run completes, the exit code is its own', async () => {
+test('a reader that takes one line and leaves: no stack, the run completes, the exit code is its own (B181)', async () => {
   for (const args of [['--json'], []]) {
     const run = startTroupe(['run', 'team.yaml', 'go', ...args], { cwd });
     run.child.stdout?.once('data', () => run.child.stdout?.destroy());
@@ -103,7 +103,7 @@ test.each([
   expect(ended.err).toMatch(err);
 });
 
-test('without a terminal a question is answered by nobody: the agent is told, and the exit code is that of the run', async () => {
+test('without a terminal a question is answered by nobody: the agent is told, and the exit code is that of the run (B125)', async () => {
   const { code, out } = await solo('asks', '--json');
   expect(code).toBe(0);
   const response = eventsOf(out).find((event) => event.type === 'tool_response');
@@ -111,7 +111,7 @@ test('without a terminal a question is answered by nobody: the agent is told, an
   expect(JSON.stringify(response)).toContain('nobody to ask');
 });
 
-test('without a terminal a tool that needs approval is denied and does not run; --yes lets it, --no declines it', async () => {
+test('without a terminal a tool that needs approval is denied and does not run; --yes lets it, --no declines it (B125)', async () => {
   const mark = (name: string, ...more: string[]) =>
     troupe(['run', 'writer.ts', 'go', '--json', '--script', `mark-${name}.json`, ...more], { cwd });
   const responseOf = (out: string) => eventsOf(out).find((event) => event.type === 'tool_response');

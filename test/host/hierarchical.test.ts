@@ -181,7 +181,7 @@ test('a child of a leader that waits for an answer takes no place', async () => 
   await host.close();
 });
 
-test('the same child is called twice, at once and again', async () => {
+test('the same child is called twice, at once and again (B070)', async () => {
   const { events } = await runTeam(lead([leaf('x')]), {
     planner: [both('x', 'x'), ask('x'), { text: 'P' }],
     x: (_: never, n: number) => ({ text: `X${n}` }),
@@ -204,7 +204,7 @@ test('a child that fails is an error of its call, with what it had', async () =>
   expect(result).toMatchObject({ ok: true, result: 'P' });
 });
 
-test('a child that cannot be made is an error of its call', async () => {
+test('a child that cannot be made is an error of its call (B075)', async () => {
   const { host } = hostWith({ planner: [ask('a'), { text: 'P' }] });
   host.registerExecutor('broken', () => {
     throw new Error('no backend');

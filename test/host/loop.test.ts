@@ -141,7 +141,7 @@ test('an until of a run that is over says nothing to the next', async () => {
   await host.close();
 });
 
-test('exit_loop ends it at once: one iteration, one model call', async () => {
+test('exit_loop ends it at once: one iteration, one model call (B038)', async () => {
   const team = loop({ name: 'l', children: [leaf('a'), leaf('b')], maxIterations: 10 });
   const { events, result, model } = await runTeam(team, { a: () => exit });
   expect(iterations(events)).toEqual([1]);
@@ -158,7 +158,7 @@ test('the output of a loop that was left is the last that there is', async () =>
   expect(result).toMatchObject({ result: 'A', data: { exit: 'escalated', results: { a: 'A' } } });
 });
 
-test('it ends the nearest loop only', async () => {
+test('it ends the nearest loop only (B040)', async () => {
   const inner = loop({ name: 'inner', children: [leaf('a')], maxIterations: 9 });
   const team = loop({ name: 'outer', children: [inner], maxIterations: 5 });
   const { events, model, result } = await runTeam(team, { a: (_, n) => (n % 5 === 4 ? exit : { text: `A${n}` }) });
@@ -171,7 +171,7 @@ test('it ends the nearest loop only', async () => {
   expect(escalations.map((event) => event.agentId)).toEqual(['a', 'a', 'a', 'a', 'a']);
 });
 
-test('what comes after the loop runs once', async () => {
+test('what comes after the loop runs once (B041)', async () => {
   const team = sequential({
     name: 's',
     children: [loop({ name: 'l', children: [leaf('a')], maxIterations: 5 }), leaf('summary')],
@@ -189,7 +189,7 @@ test('an escalation passes through a sequence, and what is left of it does not r
   expect(result.data).toMatchObject({ exit: 'escalated' });
 });
 
-test('an escalation in one branch stops its siblings before anything more is said', async () => {
+test('an escalation in one branch stops its siblings before anything more is said (B013)', async () => {
   const slow = gate('slow');
   const branches = parallel({ name: 'p', children: [agent({ name: 'a', tools: [slow.tool] }), leaf('b')] });
   const team = loop({ name: 'l', children: [branches], maxIterations: 5 });

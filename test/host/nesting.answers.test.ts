@@ -29,7 +29,7 @@ const asks = <const Name extends string>(name: Name) => agent({ name, tools: [as
 const askTimes = (who: string, times: number) => call('ask', { who, times });
 const lines = (who: string, times: number) => [askTimes(who, times), { text: who }];
 
-test('one branch that is answered does not let the other’s parent go on', async () => {
+test('one branch that is answered does not let the other’s parent go on (B001)', async () => {
   const team = sequential({
     name: 's',
     children: [parallel({ name: 'p', children: [asks('a'), asks('b')] }), leaf('c')],
@@ -54,7 +54,7 @@ test('one branch that is answered does not let the other’s parent go on', asyn
   await host.close();
 });
 
-test('while one branch works, the other’s questions go on undisturbed', async () => {
+test('while one branch works, the other’s questions go on undisturbed (B003)', async () => {
   const slow = gate('slow');
   const rounds = loop({ name: 'rounds', children: [asks('b')], maxIterations: 3 });
   const team = parallel({ name: 'p', children: [agent({ name: 'a', tools: [slow.tool] }), rounds] });
@@ -84,7 +84,7 @@ test('while one branch works, the other’s questions go on undisturbed', async 
   await host.close();
 });
 
-test('questions of two tools of one turn are told apart, answered in reverse', async () => {
+test('questions of two tools of one turn are told apart, answered in reverse (B005)', async () => {
   const { host } = hostWith({
     a: [{ toolCalls: ['x', 'y'].flatMap((who) => askTimes(who, 1).toolCalls) }, { text: 'A' }],
   });
@@ -104,7 +104,7 @@ test('questions of two tools of one turn are told apart, answered in reverse', a
   await host.close();
 });
 
-test('each question is asked once, whoever is answered first', async () => {
+test('each question is asked once, whoever is answered first (B008)', async () => {
   const team = parallel({ name: 'p', children: [asks('a'), asks('b')] });
   const { host } = hostWith({
     a: lines('a', 1),
@@ -121,7 +121,7 @@ test('each question is asked once, whoever is answered first', async () => {
   await host.close();
 });
 
-test('a stranger’s requestId changes nothing, at any depth', async () => {
+test('a stranger’s requestId changes nothing, at any depth (B006)', async () => {
   const team = sequential({ name: 's', children: [parallel({ name: 'p', children: [asks('a'), asks('b')] })] });
   const { host } = hostWith({ a: lines('a', 1), b: lines('b', 1) });
   const run = host.run(team, 'go');
@@ -321,7 +321,7 @@ test('several answers given to one open stream of a composed session are taken a
   await host.close();
 });
 
-test('what an observer takes of one type is all that the log has of it, over every thread', async () => {
+test('what an observer takes of one type is all that the log has of it, over every thread (B016)', async () => {
   const deep = sequential({
     name: 's',
     children: [parallel({ name: 'p', children: [leaf('a'), leaf('b')] }), leaf('c')],

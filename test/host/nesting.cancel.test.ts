@@ -7,7 +7,7 @@ import { asker, boom, call, endsIn, gate, hostWith, startedIn, until } from '../
 
 const ask = (name: string) => call(name, { prompt: 'x' });
 
-test('an abort reaches a tool three levels down with its reason, and the ends come from below', async () => {
+test('an abort reaches a tool three levels down with its reason, and the ends come from below (B058)', async () => {
   const slow = gate('slow');
   const team = sequential({
     name: 'root',
@@ -30,7 +30,7 @@ test('an abort reaches a tool three levels down with its reason, and the ends co
 });
 
 test.each(['sequential', 'parallel', 'loop', 'transfer', 'hierarchical'] as const)(
-  'an abort in the same breath as the start of a %s makes nobody below it',
+  'an abort in the same breath as the start of a %s makes nobody below it (B071)',
   async (pattern) => {
     const made: string[] = [];
     const host = createHost({ models: { scripted: scriptedModel([]) } });
@@ -83,7 +83,7 @@ test('what a child is given comes too late once its parent was aborted', async (
   await host.close();
 });
 
-test('a signal that has fired already starts no child and asks no model', async () => {
+test('a signal that has fired already starts no child and asks no model (B061)', async () => {
   const { host, model } = hostWith({});
   const team = parallel({ name: 'p', children: [leaf('a'), leaf('b')] });
   const run = host.run(team, 'go', { signal: AbortSignal.abort(new Error('before')) });
@@ -93,7 +93,7 @@ test('a signal that has fired already starts no child and asks no model', async 
   await host.close();
 });
 
-test('an answer and an abort in the same breath: the answer counts, then the abort', async () => {
+test('an answer and an abort in the same breath: the answer counts, then the abort (B073)', async () => {
   const team = sequential({ name: 's', children: [agent({ name: 'a', tools: [asker('ask')] })] });
   const { host } = hostWith({ a: [call('ask'), { text: 'A' }] });
   const run = host.run(team, 'go');

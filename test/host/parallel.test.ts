@@ -77,7 +77,7 @@ test('with no success at all it has failed, for the reason that came first', asy
   await host.close();
 });
 
-test('"fail_fast" aborts the siblings at the first failure and keeps what has finished', async () => {
+test('"fail_fast" aborts the siblings at the first failure and keeps what has finished (B011)', async () => {
   const never = gate('never');
   const sleeping = deferred();
   let cleaned = false;

@@ -247,7 +247,7 @@ test('agent_completed says how a child came out', async () => {
   expect(ofType(events, 'agent_completed')[2]).not.toHaveProperty('result');
 });
 
-test('a child whose executor cannot be made fails, and leaves nothing behind', async () => {
+test('a child whose executor cannot be made fails, and leaves nothing behind (B075)', async () => {
   const { host } = hostWith(abc);
   host.registerExecutor('broken', () => {
     throw new Error('no backend');

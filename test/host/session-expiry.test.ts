@@ -61,7 +61,7 @@ test('B078: a question expires once, at its time, and is cancelled', async () =>
   expect(clock.pending).toBe(0);
 });
 
-test('a time that has passed already is over at once', async () => {
+test('a time that has passed already is over at once (B078)', async () => {
   const clock = virtualClock(1_000_000);
   const model = scriptedModel([calls('ask'), { text: 'done' }]);
   await using host = createHost({ models: { scripted: model }, clock });

@@ -73,7 +73,7 @@ test('what cannot get better is not tried again, nor what asks for more than fiv
   expect(late.result).toMatchObject({ reason: 'failed' });
 });
 
-test('a call whose text has reached the consumer is not made again', async () => {
+test('a call whose text has reached the consumer is not made again (B081)', async () => {
   const failure = new ModelError({ code: 'UNAVAILABLE', message: 'cut', retryable: true, retryAfterMs: 0 });
   const spoken = playing([{ content: [{ type: 'text', text: 'Hel' }] }, failure]);
   const { events, log, result } = await run(spoken.model);

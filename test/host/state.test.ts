@@ -109,7 +109,7 @@ test('what a tool writes counts once its call has ended, and for the next child'
   ]);
 });
 
-test('writes of calls that run together count in the order of the calls, not of their ends', async () => {
+test('writes of calls that run together count in the order of the calls, not of their ends (B018)', async () => {
   const gates = new Map([1, 2].map((n) => [n, deferred()]));
   const slow = tool({
     name: 'slow',
@@ -164,7 +164,7 @@ test('a key that nothing declares is refused, with the nearest one that is decla
   );
 });
 
-test('a value from outside changes no prototype, and keeps what it says', async () => {
+test('a value from outside changes no prototype, and keeps what it says (B018)', async () => {
   const team = sequential({ name: 's', state: { user: {}, other: {} }, children: [writes('a')] });
   const evil = JSON.parse('{"__proto__":{"polluted":1},"name":"x"}') as object;
   const { events } = await runTeam(team, {
@@ -211,7 +211,7 @@ test('branches are merged in the order of their start, whatever the reducer', as
   expect(finalState(events)).toEqual({ all: ['a', 'b'], sum: 13, latest: 'b', own: 'a;b;' });
 });
 
-test('two branches that write different values to one key without a reducer fail the run, a hundred orders alike', async () => {
+test('two branches that write different values to one key without a reducer fail the run, a hundred orders alike (B020)', async () => {
   const random = seededRandom(20);
   const outcomes = new Set<string>();
   for (let round = 0; round < 100; round++) {

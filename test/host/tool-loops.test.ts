@@ -33,7 +33,7 @@ test('the same call five times is told to the model, behind the answers; one mor
   expect(JSON.stringify(last?.[1])).toContain('You repeat yourself');
 });
 
-test('two calls in turn are a loop too', async () => {
+test('two calls in turn are a loop too (B043)', async () => {
   const { result, events, model } = await run(times(20, (turn) => calls(ask(turn % 2 === 0 ? 'a' : 'b'))));
   expect(result.data).toMatchObject({ code: 'LOOP_DETECTED' });
   expect(warnings(events)).toHaveLength(1);

@@ -55,7 +55,7 @@ describe('a handover', () => {
     expect(result).toMatchObject({ ok: true, result: 'B' });
   });
 
-  test('leaves every call with its response', async () => {
+  test('leaves every call with its response (B046)', async () => {
     const look = tool({
       name: 'look',
       description: 'Looks.',
@@ -90,7 +90,7 @@ describe('a handover', () => {
     expect(result.result).toBe('A again');
   });
 
-  test.each([' B\n', '"b"', '`b`', "'B'"])('takes %j for the one that is meant', async (target) => {
+  test.each([' B\n', '"b"', '`b`', "'B'"])('takes %j for the one that is meant (B055)', async (target) => {
     const { events } = await runTeam(desk(), { a: [handTo(target)], b: [{ text: 'B' }] });
     expect(ofType(events, 'agent_transfer')).toMatchObject([{ to: 'b' }]);
   });
@@ -124,7 +124,7 @@ describe('a handover', () => {
     ]);
   });
 
-  test('is given once: a second call in the same turn gets an error', async () => {
+  test('is given once: a second call in the same turn gets an error (B056)', async () => {
     const both = { toolCalls: [...handTo('b').toolCalls, ...handTo('c').toolCalls] };
     const { events } = await runTeam(desk(), { a: [both], b: [{ text: 'B' }] });
     expect(startedIn(events)).toEqual(['a', 'b']);
@@ -132,7 +132,7 @@ describe('a handover', () => {
     expect(ofType(events, 'agent_transfer')).toHaveLength(1);
   });
 
-  test('to a member that cannot be made is an error, and the one that is active goes on', async () => {
+  test('to a member that cannot be made is an error, and the one that is active goes on (B048)', async () => {
     const { host, model } = hostWith({ a: [handTo('b'), { text: 'A' }] });
     host.registerExecutor('broken', () => {
       throw new Error('no backend');
@@ -275,7 +275,7 @@ describe('a later message', () => {
     await host.close();
   });
 
-  test('goes to the same member after a handover that was refused', async () => {
+  test('goes to the same member after a handover that was refused (B053)', async () => {
     const { host, model } = hostWith({ a: [handTo('user'), { text: 'A1' }, { text: 'A2' }] });
     const session = host.session(desk());
     await collect(session.stream({ kind: 'message', content: 'one' }).stream);
@@ -301,7 +301,7 @@ describe('a later message', () => {
 });
 
 describe('words for a running transfer', () => {
-  test('reach the member that goes on, once', async () => {
+  test('reach the member that goes on, once (B050)', async () => {
     for (let round = 0; round < 100; round++) {
       const slow = gate('slow');
       const { host, model } = hostWith({
@@ -515,7 +515,7 @@ describe('members of every kind', () => {
     await host.close();
   });
 
-  test('a member has its own tools: those of another are not there, and the nearest is named', async () => {
+  test('a member has its own tools: those of another are not there, and the nearest is named (B051)', async () => {
     const lookup = (name: string) =>
       tool({ name, description: name, parameters: z.object({}), annotations: { readOnly: true }, execute: () => name });
     const team = transfer({
@@ -547,7 +547,7 @@ describe('members of every kind', () => {
     expect(ofType(events, 'agent_transfer')[0]?.threadId).toBe('desk_1');
   });
 
-  test('two that only case or separators tell apart are refused', () => {
+  test('two that only case or separators tell apart are refused (B055)', () => {
     expect(() => transfer({ name: 't', members: [leaf('help-desk'), leaf('Help_Desk')], start: 'help-desk' })).toThrow(
       'is taken by',
     );

@@ -51,13 +51,13 @@ describe('answers', () => {
     expect(server.lastRequest().path).toBe('/v1beta/models/gemini-test:streamGenerateContent?alt=sse');
   });
 
-  test('STOP in every chunk is one completion with every text', async () => {
+  test('STOP in every chunk is one completion with every text (B090)', async () => {
     const { increments } = await answerOf(['a', 'b', 'c'].map((text) => frame([{ text }], 'STOP')));
     expect(textIn(increments)).toBe('abc');
     expect(increments.filter(({ finishReason }) => finishReason)).toEqual([{ content: [], finishReason: 'stop' }]);
   });
 
-  test('usage is cumulative: the last one counts', async () => {
+  test('usage is cumulative: the last one counts (B105)', async () => {
     server.answer({
       chunks: [
         sse(
@@ -82,7 +82,7 @@ describe('answers', () => {
     expect(increments.at(-1)?.usage).toEqual({ inputTokens: 9, outputTokens: 3, cachedTokens: 4, thoughtTokens: 2 });
   });
 
-  test('no usage is absent, not 0', async () => {
+  test('no usage is absent, not 0 (B106)', async () => {
     server.answer({ chunks: [sse(frame([{ text: 'a' }], 'STOP'))] });
     expect(await gemini.generate(ask())).toEqual({ content: [{ type: 'text', text: 'a' }], finishReason: 'stop' });
   });
@@ -117,7 +117,7 @@ describe('answers', () => {
     ]);
   });
 
-  test('parallel calls without ids keep none, and finish as tool calls', async () => {
+  test('parallel calls without ids keep none, and finish as tool calls (B100)', async () => {
     const { increments } = await answerOf([
       frame(
         [{ functionCall: { name: 'f', args: { n: 1 } }, thoughtSignature: 'sig==' }, { functionCall: { name: 'f' } }],
@@ -184,7 +184,7 @@ describe('finish reasons', () => {
     ['STOP with empty text', frame([{ text: '' }], 'STOP')],
     ['an unexpected call', frame([], 'UNEXPECTED_TOOL_CALL')],
     ['a call without a name', frame([{ functionCall: { args: {} } }], 'STOP')],
-  ])('%s is malformed, with empty content', async (_, given) => {
+  ])('%s is malformed, with empty content (B103)', async (_, given) => {
     expect(await answerOf([given])).toEqual({ increments: [{ content: [], finishReason: 'malformed' }] });
   });
 
@@ -270,7 +270,7 @@ describe('requests', () => {
     });
   });
 
-  test('three parallel calls with one signature go back as one content, verbatim, then one with three responses', async () => {
+  test('three parallel calls with one signature go back as one content, verbatim, then one with three responses (B101)', async () => {
     const { increments } = await answerOf([
       frame(
         [
@@ -403,7 +403,7 @@ describe('requests', () => {
     expect(messages).toEqual(before);
   });
 
-  test('a response that is no object, or is a bare $ref, is wrapped', async () => {
+  test('a response that is no object, or is a bare $ref, is wrapped (B113)', async () => {
     const responses = ['plain', [1], null, { $ref: '#/x' }].map((response, at) => ({
       type: 'function_response' as const,
       id: `c${at}`,

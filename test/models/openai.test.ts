@@ -95,7 +95,7 @@ describe('answers', () => {
     });
   });
 
-  test('usage in every chunk is cumulative: the last one counts', async () => {
+  test('usage in every chunk is cumulative: the last one counts (B105)', async () => {
     const frames = [5, 9, 12].map((completion_tokens, at) => ({
       ...chunk({ content: 'x' }, at === 2 ? 'stop' : null),
       usage: { prompt_tokens: 10, completion_tokens },
@@ -103,7 +103,7 @@ describe('answers', () => {
     expect((await answerOf(frames)).increments.at(-1)?.usage).toEqual({ inputTokens: 10, outputTokens: 12 });
   });
 
-  test('no usage, or null, is absent', async () => {
+  test('no usage, or null, is absent (B106)', async () => {
     const { increments } = await answerOf([{ ...chunk({ content: 'x' }), usage: null }, chunk({}, 'stop')]);
     expect(increments.some((increment) => 'usage' in increment)).toBe(false);
   });
@@ -156,7 +156,7 @@ describe('answers', () => {
 });
 
 describe('tool calls', () => {
-  test('come in pieces, by index or by id, whole or broken', async () => {
+  test('come in pieces, by index or by id, whole or broken (B091, B093, B096)', async () => {
     const { increments } = await answerOf([
       chunk(piece(1, 'c1', 'f', '{"a"')),
       chunk(piece(1, undefined, undefined, ':1}')),
@@ -171,7 +171,7 @@ describe('tool calls', () => {
     ]);
   });
 
-  test.each([[''], ['  '], [undefined]])('arguments %j are {}', async (args) => {
+  test.each([[''], ['  '], [undefined]])('arguments %j are {} (B095)', async (args) => {
     const { increments } = await answerOf([chunk(piece(0, 'c', 'f', args)), chunk({}, 'tool_calls')]);
     expect(callsIn(increments)).toEqual([{ id: 'c', name: 'f', args: {} }]);
   });
@@ -213,7 +213,7 @@ describe('finish reasons', () => {
     [chunk({ content: '' }, 'stop')],
     [chunk({ content: null }, 'tool_calls')],
     [chunk(piece(0, '', '', ''), 'tool_calls')],
-  ])('%j is an empty answer: malformed', async (frame) => {
+  ])('%j is an empty answer: malformed (B103)', async (frame) => {
     expect(await answerOf([frame])).toEqual({ increments: [{ content: [], finishReason: 'malformed' }] });
   });
 
@@ -225,7 +225,7 @@ describe('finish reasons', () => {
       chunk({}, null, { native_finish_reason: 'network_error' }),
     ],
     ['reason error', chunk({}, 'error')],
-  ])('%s is a failure that may be retried', async (_, frame) => {
+  ])('%s is a failure that may be retried (B081)', async (_, frame) => {
     const { increments, error } = await answerOf([chunk({ content: 'half' }), frame]);
     expect(textIn(increments)).toBe('half');
     expect(error).toMatchObject({
@@ -339,7 +339,7 @@ describe('requests', () => {
     expect(sent).not.toHaveProperty('max_tokens');
   });
 
-  test('reused ids go out unique, each call paired with its own result, the history unchanged', async () => {
+  test('reused ids go out unique, each call paired with its own result, the history unchanged (B098)', async () => {
     const messages = [
       user('q'),
       model(call('call_0', 'f', { n: 1 })),

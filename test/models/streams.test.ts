@@ -103,7 +103,7 @@ describe.each(providers)('$name', (provider) => {
     return attempt(overHttp().generateStream(ask()));
   }
 
-  test('a body cut in two anywhere gives the same answer, over HTTP', async () => {
+  test('a body cut in two anywhere gives the same answer, over HTTP (B085)', async () => {
     const cuts = Array.from({ length: bytes.length - 1 }, (_, at) => at + 1);
     await each(cuts, async (at) => {
       server.answer({ chunks: [bytes.subarray(0, at), bytes.subarray(at)] });
@@ -111,7 +111,7 @@ describe.each(providers)('$name', (provider) => {
     });
   });
 
-  test('a body fed one byte at a time gives the same answer, over HTTP', async () => {
+  test('a body fed one byte at a time gives the same answer, over HTTP (B085)', async () => {
     server.answer({ chunks: [...bytes].map((byte) => Uint8Array.of(byte)) });
     const answer = await overHttp().generate(ask());
     expect(answer).toEqual(whole);
@@ -150,7 +150,7 @@ describe.each(providers)('$name', (provider) => {
     }
   });
 
-  test('a frame that is not JSON fails the call; what came before it was delivered, what comes after is not', async () => {
+  test('a frame that is not JSON fails the call; what came before it was delivered, what comes after is not (B088)', async () => {
     const { increments, error } = await of({ chunks: [sse(text('before'), '{bad', text('after', true))] });
     expect(textIn(increments)).toBe('before');
     expect(error).toMatchObject({
@@ -190,7 +190,7 @@ describe.each(providers)('$name', (provider) => {
     expect(server.requests.length - before).toBe(1);
   });
 
-  test('429 with RetryInfo says how long, 0 is 0', async () => {
+  test('429 with RetryInfo says how long, 0 is 0 (B108)', async () => {
     const answer = (retryDelay: string) => ({
       status: 429,
       headers: { 'content-type': 'application/json' },
@@ -218,7 +218,7 @@ describe.each(providers)('$name', (provider) => {
     });
   });
 
-  test('an error inside a 200 is a failure with its code, whatever its shape', async () => {
+  test('an error inside a 200 is a failure with its code, whatever its shape (B081)', async () => {
     const error = { code: 503, status: 'UNAVAILABLE', message: 'busy' };
     for (const answer of [
       { chunks: [sse(text('half'), { error })] },
@@ -263,7 +263,7 @@ describe.each(providers)('$name and abort', (provider) => {
     expect(server.requests).toHaveLength(before);
   });
 
-  test('an abort between increments closes the socket and ends the stream', async () => {
+  test('an abort between increments closes the socket and ends the stream (B065)', async () => {
     const { controller, stream } = begin();
     expect((await stream.next()).value).toMatchObject({ content: [{ type: 'text', text: 'first' }] });
     const next = stream.next();
@@ -315,7 +315,7 @@ describe.each(providers)('$name and abort', (provider) => {
   });
 });
 
-test('one Gemini event cut inside its signature is one event, the signature equal', async () => {
+test('one Gemini event cut inside its signature is one event, the signature equal (B086)', async () => {
   const signature = 'EpwBCpkB0e2Kb/+='.repeat(40);
   const whole = sse({
     candidates: [{ content: { parts: [{ text: 'a', thoughtSignature: signature }] }, finishReason: 'STOP' }],

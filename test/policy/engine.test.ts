@@ -71,7 +71,7 @@ test('a rule says who decided: its file and place, or its own words', () => {
   expect(engine.evaluate(request('c'))).toEqual({ outcome: 'allow', message: 'fine', rule: 'admin rules[0]' });
 });
 
-test('names: exact, a prefix, a list, and nothing that merely begins alike', () => {
+test('names: exact, a prefix, a list, and nothing that merely begins alike (B118)', () => {
   const engine = createPolicyEngine([rules([{ toolName: ['read', 'mcp_git_*', 'writer.*'], decision: 'deny' }])]);
   const denied = ['read', 'mcp_git_log', 'writer.save', 'readme', 'mcp_gitlab_x', 'writer'].filter(
     (name) => outcomeOf(engine, request(name)) === 'deny',

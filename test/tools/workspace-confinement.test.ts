@@ -25,7 +25,7 @@ afterEach(async () => {
 const OUTSIDE = /is outside the workspace/;
 
 describe('paths', () => {
-  test('a link that leads outside is refused, for a file and for a folder', async () => {
+  test('a link that leads outside is refused, for a file and for a folder (B126)', async () => {
     const folder = await made();
     await folder.write('outside/f', 'secret');
     await symlink(join(folder.outer, 'outside'), join(folder.root, 'link'));
@@ -46,7 +46,7 @@ describe('paths', () => {
     }
   });
 
-  test('a path that climbs, an absolute one and a sibling whose name only begins alike are refused', async () => {
+  test('a path that climbs, an absolute one and a sibling whose name only begins alike are refused (B126)', async () => {
     const folder = await made({ 'a.txt': 'a' });
     await folder.write('ws-evil/f', 'secret');
     const call = callerOf(folder.root);
@@ -88,7 +88,7 @@ describe('paths', () => {
     expect(dataOf<{ path: string }>(await call('read_file', { path: 'link/a.txt' })).path).toBe('src/a.txt');
   });
 
-  test('a workspace reached through a link works, by relative and by absolute paths in both spellings', async () => {
+  test('a workspace reached through a link works, by relative and by absolute paths in both spellings (B126)', async () => {
     const folder = await made({ 'a.txt': 'hello' });
     const alias = join(folder.outer, 'alias');
     await symlink(folder.root, alias);

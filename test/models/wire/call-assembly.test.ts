@@ -14,7 +14,7 @@ const at = (index: number | undefined, id: string | undefined, name: string | un
 });
 
 describe('pieces find their call', () => {
-  test('by id alone, with the name coming last', () => {
+  test('by id alone, with the name coming last (B091)', () => {
     const pieces = [
       at(undefined, 'c1', undefined, '{"a"'),
       at(undefined, 'c1', undefined, ':1}'),
@@ -38,7 +38,7 @@ describe('pieces find their call', () => {
     ]);
   });
 
-  test('an index that begins at 1 makes one call, none without a name', () => {
+  test('an index that begins at 1 makes one call, none without a name (B093)', () => {
     expect(assemble([at(1, 'c', 'f', '{"a"'), at(1, undefined, undefined, ':1}')])).toEqual([
       { id: 'c', name: 'f', args: { a: 1 } },
     ]);
@@ -86,11 +86,11 @@ describe('pieces find their call', () => {
 });
 
 describe('arguments', () => {
-  test.each([[''], ['  '], ['\n'], [undefined], ['{}'], ['null']])('%j are {}', (args) => {
+  test.each([[''], ['  '], ['\n'], [undefined], ['{}'], ['null']])('%j are {} (B095)', (args) => {
     expect(assemble([at(0, 'c', 'f', args)])).toEqual([{ id: 'c', name: 'f', args: {} }]);
   });
 
-  test('broken ones are kept as the text that came, never {}', () => {
+  test('broken ones are kept as the text that came, never {} (B096)', () => {
     expect(assemble([at(0, 'c', 'f', '{"path":"a')])).toEqual([
       { id: 'c', name: 'f', args: '{"path":"a', brokenArgs: '{"path":"a' },
     ]);

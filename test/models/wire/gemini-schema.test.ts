@@ -12,7 +12,7 @@ function convert(schema: JsonSchema) {
 }
 
 describe('null', () => {
-  test('beside one type is nullable', () => {
+  test('beside one type is nullable (B110)', () => {
     expect(convert({ type: ['string', 'null'] })).toEqual({ type: 'STRING', nullable: true });
     expect(convert({ anyOf: [{ type: 'string' }, { type: 'null' }] })).toEqual({ type: 'STRING', nullable: true });
     expect(
@@ -25,7 +25,7 @@ describe('null', () => {
     });
   });
 
-  test('beside several types is anyOf and nullable', () => {
+  test('beside several types is anyOf and nullable (B110)', () => {
     const expected = { nullable: true, anyOf: [{ type: 'INTEGER' }, { type: 'STRING' }] };
     expect(convert({ anyOf: [{ type: 'integer' }, { type: 'string' }, { type: 'null' }] })).toEqual(expected);
     expect(convert({ type: ['integer', 'string', 'null'] })).toEqual(expected);
@@ -169,7 +169,7 @@ describe('limits', () => {
 });
 
 describe('references', () => {
-  test('are replaced by what they point to, and a description beside them stays', () => {
+  test('are replaced by what they point to, and a description beside them stays (B111)', () => {
     const schema = {
       type: 'object',
       properties: {

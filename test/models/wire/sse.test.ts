@@ -14,7 +14,7 @@ function parse(pieces: readonly Uint8Array[]): SseEvent[] {
 const dataOf = (text: string) => parse([bytesOf(text)]).map((event) => event.data);
 
 describe('events', () => {
-  test('comments, ids and keep-alives give no event', () => {
+  test('comments, ids and keep-alives give no event (B080)', () => {
     expect(dataOf('id: 7\ndata: 1\n\n: ping\n\ndata: 2\n\n')).toEqual(['1', '2']);
     expect(dataOf(':\n\n\n\nretry: 10\n\n:ok\n')).toEqual([]);
   });
@@ -76,13 +76,13 @@ describe('cuts', () => {
   const stream = bytesOf('data: {"t":"añ漢🙂"}\r\n\r\n: ping\r\n\r\nevent: e\rdata: 🙂\r\rdata: a\ndata: é\n\n');
   const whole = parse([stream]);
 
-  test('every cut in two gives the same events', () => {
+  test('every cut in two gives the same events (B085)', () => {
     for (let at = 0; at <= stream.length; at++) {
       expect(parse([stream.subarray(0, at), stream.subarray(at)]), `cut at ${at}`).toEqual(whole);
     }
   });
 
-  test('one byte at a time gives the same events', () => {
+  test('one byte at a time gives the same events (B085)', () => {
     expect(parse([...stream].map((byte) => Uint8Array.of(byte)))).toEqual(whole);
     expect(JSON.stringify(whole)).not.toContain('\uFFFD');
   });
