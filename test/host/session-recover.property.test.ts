@@ -33,6 +33,15 @@ const shapes: Record<string, () => AgentDefinition> = {
   sequence: () => sequential({ name: 's', children: [worker('a'), worker('b')], onFailure: 'continue', state }),
   transfer: () =>
     transfer({ name: 't', members: [worker('a'), worker('b')], start: 'a', targets: { a: ['b'], b: ['a'] }, state }),
+  supervised: () =>
+    transfer({
+      name: 't',
+      members: [worker('a'), worker('b')],
+      start: 'a',
+      targets: { a: ['b'], b: ['a'] },
+      supervise: { children: { a: { restart: 'on_failure', maxRestarts: 2 } } },
+      state,
+    }),
   projected: () =>
     transfer({
       name: 't',
