@@ -47,6 +47,14 @@ export interface ToolContext {
 /** Any JSON value, text, parts, or a whole result. */
 export type ToolOutput = Json | ToolResultData | readonly ContentPart[] | undefined | void | object;
 
+/** What a person is shown of a call beside its arguments, before it may run. The model is told none of it. */
+export interface ToolPreview {
+  /** What the call would change, in unified format. */
+  diff?: string;
+  /** Why the call would fail, as things stand. */
+  problem?: string;
+}
+
 /** What runs one tool. `validate` is absent for plain JSON Schema. */
 export interface ToolDefinition<Name extends string = string, Args = unknown, Result = unknown> {
   readonly kind: 'tool';
@@ -63,6 +71,13 @@ export interface ToolDefinition<Name extends string = string, Args = unknown, Re
       ) => boolean | string | Promise<boolean | string>)
     | undefined;
   readonly describe?: ((args: never) => { title?: string; locations?: { path: string; line?: number }[] }) | undefined;
+  /**
+   * Called only when a person is to be asked, before the question. It must change nothing and settle within 5 s;
+   * when it throws or is late, the person is told that, and asked without it.
+   */
+  readonly preview?:
+    | ((args: never, context: { readonly signal: AbortSignal }) => ToolPreview | Promise<ToolPreview>)
+    | undefined;
   readonly execute: (args: never, context: ToolContext) => unknown;
   readonly '~types'?: { readonly args: Args; readonly result: Result } | undefined;
 }

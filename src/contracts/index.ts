@@ -11,6 +11,7 @@ export type * from './model.js';
 export type * from './open.js';
 export type * from './persistence.js';
 export type * from './policy.js';
+export type * from './sandbox.js';
 export type * from './schema.js';
 export type * from './session.js';
 export type * from './telemetry.js';
