@@ -120,9 +120,9 @@ export function narrowPolicyDecision(decision: unknown): PolicyDecision {
   const rule = text(record, 'rule');
   switch (narrowPolicyOutcome(outcome)) {
     case 'allow':
-      return { outcome: 'allow', ...text(record, 'message'), ...rule };
+      return { outcome: 'allow', ...text(record, 'message'), ...rule, ...conditions(record) };
     case 'ask_user':
-      return { outcome: 'ask_user', ...text(record, 'hint'), ...rule };
+      return { outcome: 'ask_user', ...text(record, 'hint'), ...rule, ...conditions(record) };
     default: {
       const unclear =
         outcome === 'deny'
@@ -131,6 +131,19 @@ export function narrowPolicyDecision(decision: unknown): PolicyDecision {
       return { outcome: 'deny', reason: unclear, ...text(record, 'reason'), ...rule };
     }
   }
+}
+
+const NO_CONDITIONS = {};
+
+/** How it may run, when it may. A sandbox is not asked for by `true` alone: whatever is there binds. */
+function conditions(record: object): { commands?: readonly string[]; sandbox?: boolean } {
+  const commands = own(record, 'commands');
+  const sandbox = own(record, 'sandbox');
+  if (commands === undefined && sandbox === undefined) return NO_CONDITIONS;
+  return {
+    ...(Array.isArray(commands) && { commands: commands.filter((one) => typeof one === 'string') }),
+    ...(sandbox !== undefined && { sandbox: sandbox !== false }),
+  };
 }
 
 /** Anything but the three known actions is a cancel. */
