@@ -60,6 +60,8 @@ export interface ToolDefinition<Name extends string = string, Args = unknown, Re
   readonly kind: 'tool';
   readonly name: Name;
   readonly descriptor: ToolDescriptor;
+  /** What arguments are held against, where that is not what the model is shown (`descriptor.parametersSchema`). */
+  readonly checkedSchema?: JsonSchema | undefined;
   readonly validate?: StandardSchema<unknown, unknown> | undefined;
   readonly timeoutMs?: number | undefined;
   readonly outputSchema?: JsonSchema | undefined;

@@ -16,3 +16,4 @@ export type * from './schema.js';
 export type * from './session.js';
 export type * from './telemetry.js';
 export type * from './tools.js';
+export type * from './toolset.js';

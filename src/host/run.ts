@@ -16,7 +16,8 @@ import { consumeAfter } from './replay.js';
 import { admitInput, beginRun, publishInitialize, type RunInput, toRunInput } from './run-start.js';
 import { pendingOf, stateOf } from './session-state.js';
 import { newSessionId, threadsFrom } from './session-tree.js';
-import type { RunEnd, RunStop, Tree } from './thread.js';
+import type { CompiledAgent, RunEnd, RunStop, Tree } from './thread.js';
+import { unlessStopped } from './toolsets.js';
 import type { Run, RunOptions, RunResult, RunState } from './types.js';
 
 /** Starts a run on a session of its own. Throws what is wrong with the definition or the options; nothing ran then. */
@@ -30,15 +31,20 @@ export function startRun<Output>(
   const sessionId = options.sessionId ?? newSessionId();
   const run = new HostRun<Output>(host, sessionId);
   const admitted = admitInput(compiled, toRunInput(compiled, input));
-  const open = () => openTree(host, compiled, { ...options, sessionId, oneRun: true });
-  if (admitted instanceof Promise) {
+  const tools = host.toolsets?.ready(agent);
+  const openWith = (as: CompiledAgent) => openTree(host, as, { ...options, sessionId, oneRun: true });
+  if (admitted instanceof Promise || tools !== undefined) {
+    const stopped = (stop: () => void) => {
+      run.onAbortEarly = stop;
+    };
+    const known = tools && unlessStopped(tools, options.signal, stopped).then(() => prepare(host, agent, options));
     run.beginLater(
-      admitted.then(async (ready) => [await open(), ready]),
+      Promise.all([admitted, known]).then(async ([ready, as = compiled]) => [await openWith(as), ready]),
       options.signal,
     );
     return run;
   }
-  const tree = open();
+  const tree = openWith(compiled);
   if (tree instanceof Promise) {
     run.beginLater(
       tree.then((ready) => [ready, admitted]),
@@ -50,6 +56,8 @@ export function startRun<Output>(
 
 class HostRun<Output> implements Run<Output> {
   readonly result: Promise<RunResult<Output>>;
+  /** Told when it is aborted before it has begun. */
+  onAbortEarly: (() => void) | undefined;
   #resolve!: (result: RunResult<Output>) => void;
   #reject!: (thrown: unknown) => void;
   #tree: Tree | undefined;
@@ -188,6 +196,7 @@ class HostRun<Output> implements Run<Output> {
     if (this.#hasEnded) return;
     if (this.#tree === undefined) {
       this.#abortEarly ??= abortStop(reason, 'user');
+      this.onAbortEarly?.();
       return;
     }
     const tree = this.#tree;
