@@ -65,6 +65,8 @@ export interface ToolDefinition<Name extends string = string, Args = unknown, Re
   readonly validate?: StandardSchema<unknown, unknown> | undefined;
   readonly timeoutMs?: number | undefined;
   readonly outputSchema?: JsonSchema | undefined;
+  /** Where it comes from, when that is an MCP server: the server as it was configured, and its own name for the tool. */
+  readonly mcp?: { readonly server: string; readonly tool: string } | undefined;
   /** Can only raise allow to ask: true, or the reason to show. */
   readonly confirm?:
     | ((

@@ -40,6 +40,7 @@ function askShowing(
 ): Promise<ElicitationResponse> {
   const { thread } = call;
   const { category } = call.entry?.descriptor.annotations ?? {};
+  const mcp = call.entry?.tool?.mcp;
   const { title, locations } = describe(call, argsFor(call));
   return askFor(call, {
     kind: 'tool_confirmation',
@@ -52,7 +53,8 @@ function askShowing(
       args: copyArgs(call.args),
       principalPath: thread.principalPath,
       actionHash: hashOf(call),
-      kind: category === 'edit' || category === 'execute' ? category : 'info',
+      kind: category === 'edit' || category === 'execute' ? category : mcp === undefined ? 'info' : 'mcp',
+      ...(mcp !== undefined && { mcp: { ...mcp } }),
       ...(rule !== undefined && { rule }),
       ...(locations !== undefined && { locations }),
       ...preview,
