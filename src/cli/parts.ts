@@ -2,7 +2,7 @@ import { isAbsolute, relative, resolve } from 'node:path';
 import { loadAgentFile } from '../define/files/load.js';
 import { loadScriptFile } from '../define/files/script.js';
 import { scriptedModel } from '../models/scripted.js';
-import { workspaceTools } from '../tools/workspace.js';
+import { readOnlyWorkspaceTools, workspaceTools } from '../tools/workspace.js';
 import type { CheckParts } from './check.js';
 import { createClackPrompter } from './clack-prompter.js';
 import type { CommandIo } from './command-io.js';
@@ -14,7 +14,7 @@ export async function runParts(io: CommandIo): Promise<RunParts> {
   return {
     loadDefinition: (path) => loadDefinition(path, io),
     loadModel: async (path) => scriptedModel(await loadScriptFile(path)),
-    workspaceTools: (root) => workspaceTools({ root }),
+    workspaceTools: (root) => workspaceTools({ root, only: readOnlyWorkspaceTools }),
     createHost,
     prompter: (signal) => createClackPrompter({ input: io.stdin, output: process.stderr, signal }),
   };
@@ -38,5 +38,5 @@ export async function loadDefinition(file: string, io: CommandIo): ReturnType<ty
 }
 
 function hostToolNames(io: CommandIo): string[] {
-  return workspaceTools({ root: io.cwd }).map(({ name }) => name);
+  return workspaceTools({ root: io.cwd, only: readOnlyWorkspaceTools }).map(({ name }) => name);
 }

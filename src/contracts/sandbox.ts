@@ -11,7 +11,7 @@ export interface SandboxedCommand {
 
 /** Keeps a process, and all that it starts, from what it does not need. Who was given one never runs without it. */
 export interface Sandbox {
-  /** What to spawn instead. It must hand on the environment, the open files, the exit code and the death by a signal. */
+  /** What to spawn instead. It must hand on environment, open files and exit code (128 + n when signal n ended it). */
   wrap(command: string, args: readonly string[], options: SandboxOptions): SandboxedCommand;
   /** Whether it works here and now. Never rejects. */
   available(): Promise<boolean>;
