@@ -16,6 +16,8 @@ export interface CommandOptions {
   readonly graceMs: number;
   /** Characters of each of the two outputs that are kept. */
   readonly capacity: number;
+  /** Characters of one of them after which the command is stopped. */
+  readonly maxOutput: number;
   readonly signal: AbortSignal;
   /** Each piece of output as it comes, of both. Must not throw. */
   onOutput(text: string): void;
@@ -35,8 +37,6 @@ export interface CommandEnd {
   readonly alive: number;
 }
 
-/** A command that goes on printing beyond this is stopped. */
-const MAX_OUTPUT_CHARS = 256 * 1024 * 1024;
 /** The last of a pipeline, or of a process substitution, may end shortly after its shell. */
 const PATIENCE_MS = 200;
 const MARKER = 'TROUPE_CALL';
@@ -105,7 +105,7 @@ async function start({ command, args, cwd }: CommandOptions, env: Record<string,
 }
 
 /** Counts and keeps what a stream brings, as text. */
-function gather(stream: Readable, { capacity, onOutput }: CommandOptions, onTooMuch: () => void) {
+function gather(stream: Readable, { capacity, maxOutput, onOutput }: CommandOptions, onTooMuch: () => void) {
   const kept = keptOutput(capacity);
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   const take = (text: string) => {
@@ -115,7 +115,7 @@ function gather(stream: Readable, { capacity, onOutput }: CommandOptions, onTooM
   };
   stream.on('data', (chunk: Buffer) => {
     take(decoder.decode(chunk, { stream: true }));
-    if (kept.length() > MAX_OUTPUT_CHARS) onTooMuch();
+    if (kept.length() > maxOutput) onTooMuch();
   });
   return {
     end(): KeptOutput {

@@ -24,6 +24,8 @@ interface ShellArgs {
 
 const PROGRESS = { everyMs: 200, maxChars: 4 * 1024 };
 const MAX_TITLE = 80;
+/** Characters; a command that goes on printing is stopped there. */
+const MAX_OUTPUT = 256 * 1024 * 1024;
 /** Linux takes no longer argument. */
 const MAX_COMMAND_BYTES = 120 * 1024;
 /** For the end of what does not end by itself. */
@@ -110,6 +112,7 @@ async function run(
       timeoutMs,
       graceMs: bounds.graceMs,
       capacity: bounds.maxOutputChars,
+      maxOutput: MAX_OUTPUT,
       signal,
       onOutput: paced.add,
     });
