@@ -1,0 +1,87 @@
+import { programOf, type ShellWord } from './command.js';
+import { withoutGlobalOptions } from './reach-git.js';
+
+const RESERVED = new Set(
+  '! { } [[ ]] case coproc do done elif else esac fi for function if in select then time until while'.split(' '),
+);
+
+/**
+ * The words of a prefix as a rule gives it, quotes taken away. A reason instead, when it is not the beginning of one
+ * simple command that is known.
+ */
+export function readPrefix(prefix: string): { words: readonly string[] } | { fault: string } {
+  const words: string[] = [];
+  let word: string | undefined;
+  for (let at = 0; at < prefix.length; at++) {
+    const char = prefix[at] as string;
+    if (/\s/.test(char)) {
+      if (char === '\n') return { fault: 'must be one line' };
+      if (word !== undefined) words.push(word);
+      word = undefined;
+    } else if (char === '\\') {
+      word = (word ?? '') + (prefix[++at] ?? '');
+    } else if (char === "'" || char === '"') {
+      const end = prefix.indexOf(char, at + 1);
+      const text = prefix.slice(at + 1, end);
+      if (end < 0) return { fault: `has no end to its ${char}` };
+      if (char === '"' && /[$`\\]/.test(text)) return { fault: 'must not hold what the shell expands' };
+      word = (word ?? '') + text;
+      at = end;
+    } else if (/[;&|<>()`$]/.test(char)) {
+      return { fault: `is the beginning of one simple command: no "${char}" can stand in it` };
+    } else if (/[*?]/.test(char)) {
+      return { fault: `has no patterns: whatever follows it matches, "${char}" is taken for nothing else` };
+    } else word = (word ?? '') + char;
+  }
+  if (word !== undefined) words.push(word);
+  const [first] = words;
+  if (first === undefined) return { fault: 'must hold at least one word' };
+  if (RESERVED.has(first))
+    return { fault: `"${first}" is no command but a word of the shell: name what stands behind it` };
+  if (/^\w+\+?=/.test(first)) return { fault: 'no assignment can stand in it: allowEnv lists the variables' };
+  return { words };
+}
+
+/** An allow begins with exactly these words, all of them known. */
+export const startsWith = (words: readonly ShellWord[], prefix: readonly string[]): boolean =>
+  prefix.every((one, at) => words[at]?.value === one);
+
+/**
+ * Whether a rule that is not an allow is about a command. `maybe`: what is known fits, and the rest is known only when
+ * it runs, or options stand between the words.
+ */
+export function isAbout(words: readonly ShellWord[], prefix: readonly string[]): boolean | 'maybe' {
+  const [first] = words;
+  const [program = ''] = prefix;
+  if (first === undefined) return false;
+  if (first.value === undefined) return 'maybe';
+  if (first.value !== program && (program.includes('/') || programOf(words) !== program)) return false;
+  const said = restIsAbout(words, prefix);
+  if (said === true || program !== 'git') return said;
+  const bare = withoutGlobalOptions(words);
+  if (bare === undefined) return said;
+  const saidBare = restIsAbout(bare, prefix);
+  return saidBare === true || !prefix.some((word) => word.startsWith('-')) ? saidBare : said;
+}
+
+function restIsAbout(words: readonly ShellWord[], prefix: readonly string[]): boolean | 'maybe' {
+  let isSure = true;
+  let at = 1;
+  for (const wanted of prefix.slice(1)) {
+    let isValue = false;
+    for (; ; at++) {
+      const word = words[at];
+      if (word === undefined) return false;
+      if (word.value === wanted) break;
+      if (word.value === undefined && wanted.startsWith(word.head)) return 'maybe';
+      if (word.many === 'any') return 'maybe';
+      // Options may stand before a word, each with a value of its own; an option that is wanted may stand anywhere.
+      const isOption = word.head.startsWith('-');
+      if (!isOption && !isValue && !wanted.startsWith('-')) return false;
+      isValue = isOption && !word.head.includes('=');
+      isSure = false;
+    }
+    at++;
+  }
+  return isSure || 'maybe';
+}
