@@ -22,7 +22,7 @@ export interface Connection {
   readonly isOpen: boolean;
   /** How it ended, in a few words. */
   readonly ending: string | undefined;
-  /** Notices that the server's list has changed are sure to come. */
+  /** When its list of tools changes, we are told. */
   readonly hearsChanges: boolean;
   /** Resolves when nothing of it is left. Never rejects. */
   close(): Promise<void>;
@@ -132,8 +132,8 @@ async function attempt(options: ConnectOptions, mode: 'auto' | 'legacy'): Promis
   } finally {
     signal.removeEventListener('abort', giveUp);
   }
-  hearsChanges = connection.era === 'legacy';
-  if (!hearsChanges && client.getServerCapabilities()?.tools?.listChanged) void listen();
+  hearsChanges = connection.era === 'legacy' || client.getServerCapabilities()?.tools?.listChanged !== true;
+  if (!hearsChanges) void listen();
   return connection;
 
   /** A modern server tells of changes only to those who listen. */

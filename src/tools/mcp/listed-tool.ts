@@ -1,4 +1,10 @@
-import type { JsonSchema, ToolAnnotations, ToolContext, ToolDefinition, ToolResultData } from '../../contracts/index.js';
+import type {
+  JsonSchema,
+  ToolAnnotations,
+  ToolContext,
+  ToolDefinition,
+  ToolResultData,
+} from '../../contracts/index.js';
 import { inertJson } from '../../kernel/json-value.js';
 import { plainWords } from './plain-words.js';
 import { readOutput, readParameters, sizeFault } from './schemas.js';

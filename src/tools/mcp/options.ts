@@ -116,12 +116,13 @@ function readServer(
   }
   if (server.trust !== undefined && typeof server.trust !== 'boolean') say('.trust', 'must be true or false');
   const prefix = serverPrefix(name);
-  if ('command' in server) {
+  if (hasCommand) {
     checkStdio(server, say);
     return { kind: 'stdio', name, prefix, ...server };
   }
-  checkHttp(server as McpHttpServer, say);
-  return { kind: 'http', name, prefix, ...(server as McpHttpServer) };
+  const remote = server as McpHttpServer;
+  checkHttp(remote, say);
+  return { kind: 'http', name, prefix, ...remote };
 }
 
 function checkStdio({ command, args, env, cwd }: McpStdioServer, say: (key: string, message: string) => void): void {
