@@ -78,7 +78,7 @@ describe('a call that is aborted (B063)', () => {
 
   test.runIf(isLinux)('ends jobs in groups of their own, and what took a session of its own', async () => {
     const { pids, running } = await runUntilReady(
-      `mkfifo told; set -m; sleep 1000 & echo $!
+      `mkfifo told; set -m; env -i sleep 1000 & echo $!
        setsid bash -c 'echo $$ > told; exec sleep 1000' & read -r apart < told; echo $apart ready; sleep 1000`,
       (abort) => abort(),
     );
