@@ -30,20 +30,15 @@ export interface PolicyContext extends Bag {
   opaque?: boolean;
   /** The MCP server that the tool belongs to, as it was configured. */
   mcpName?: string;
-  /** The tool can run in a sandbox here and now. */
-  sandbox?: boolean;
   /** The team's own structure permits it: a declared child, a declared target, the host's tools for ending a task. */
   structural?: boolean;
 }
 
-/**
- * An outcome that is not known is a deny. `commands`: what a command line would run, each as it is written.
- * `sandbox`: it may run in a sandbox only.
- */
+/** An outcome that is not known is a deny. `commands`: what a command line would run, each as it is written. */
 export type PolicyDecision =
-  | { outcome: 'allow'; message?: string; rule?: string; commands?: readonly string[]; sandbox?: boolean }
+  | { outcome: 'allow'; message?: string; rule?: string; commands?: readonly string[] }
   | { outcome: 'deny'; reason: string; rule?: string }
-  | { outcome: 'ask_user'; hint?: string; rule?: string; commands?: readonly string[]; sandbox?: boolean };
+  | { outcome: 'ask_user'; hint?: string; rule?: string; commands?: readonly string[] };
 
 export interface PolicyScope {
   mode?: PermissionMode;

@@ -120,9 +120,9 @@ export function narrowPolicyDecision(decision: unknown): PolicyDecision {
   const rule = text(record, 'rule');
   switch (narrowPolicyOutcome(outcome)) {
     case 'allow':
-      return { outcome: 'allow', ...text(record, 'message'), ...rule, ...conditions(record) };
+      return { outcome: 'allow', ...text(record, 'message'), ...rule, ...commandsIn(record) };
     case 'ask_user':
-      return { outcome: 'ask_user', ...text(record, 'hint'), ...rule, ...conditions(record) };
+      return { outcome: 'ask_user', ...text(record, 'hint'), ...rule, ...commandsIn(record) };
     default: {
       const unclear =
         outcome === 'deny'
@@ -133,17 +133,12 @@ export function narrowPolicyDecision(decision: unknown): PolicyDecision {
   }
 }
 
-const NO_CONDITIONS = {};
+const NOTHING = {};
 
-/** How it may run, when it may. A sandbox is not asked for by `true` alone: whatever is there binds. */
-function conditions(record: object): { commands?: readonly string[]; sandbox?: boolean } {
+/** The commands of a command line, for whoever is asked about it. */
+function commandsIn(record: object): { commands?: readonly string[] } {
   const commands = own(record, 'commands');
-  const sandbox = own(record, 'sandbox');
-  if (commands === undefined && sandbox === undefined) return NO_CONDITIONS;
-  return {
-    ...(Array.isArray(commands) && { commands: commands.filter((one) => typeof one === 'string') }),
-    ...(sandbox !== undefined && { sandbox: sandbox !== false }),
-  };
+  return Array.isArray(commands) ? { commands: commands.filter((one) => typeof one === 'string') } : NOTHING;
 }
 
 /** Anything but the three known actions is a cancel. */

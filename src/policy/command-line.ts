@@ -47,9 +47,8 @@ export function createLineJudge(
     const { verdict, each } = shell.judgeCommand(line, (command) =>
       judge(rules, request, { kind: 'command', command, shell }),
     );
-    const sandbox = each.some((one) => one.verdict.sandbox === true);
     return {
-      strictest: sandbox ? { ...verdict, sandbox } : verdict,
+      strictest: verdict,
       each,
       commands: shell.parsedCommands(line),
     };

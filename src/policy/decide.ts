@@ -11,8 +11,6 @@ export interface Judged {
   readonly reason: string;
   /** Why a person is asked, where that is more than a rule's or the mode's saying so. */
   readonly hint?: string | undefined;
-  /** It may run in a sandbox only. */
-  readonly sandbox?: boolean;
   /** The leader whose rights bound it. */
   readonly boundBy?: PolicyActor;
 }
@@ -64,18 +62,16 @@ function byRule(ranked: RankedRule, request: PolicyRequest, subject: Subject): J
   if (rule.decision === 'deny') {
     return { outcome: 'deny', ranked, reason: rule.denyMessage ?? `${action} is denied by ${says}` };
   }
-  const sandbox = rule.sandbox === true && { sandbox: true };
-  if (sandbox && context?.sandbox !== true && subject.kind !== 'scope') {
+  if (rule.sandbox === true && context?.annotations?.sandboxed !== true) {
     return { outcome: 'deny', ranked, reason: `${says} lets ${action} run in a sandbox only, and there is none` };
   }
-  if (rule.decision === 'ask_user')
-    return { outcome: 'ask_user', ranked, reason: `${says} asks about ${action}`, ...sandbox };
+  if (rule.decision === 'ask_user') return { outcome: 'ask_user', ranked, reason: `${says} asks about ${action}` };
   const more = subject.kind === 'command' ? beyondRule(rule, subject) : undefined;
   // In the mode in which all is allowed, a rule that allows less is no reason to ask.
   if (more !== undefined && modeOf(request) !== 'autonomous') {
-    return { outcome: 'ask_user', ranked, reason: `${says} allows ${action}, but ${more}`, hint: more, ...sandbox };
+    return { outcome: 'ask_user', ranked, reason: `${says} allows ${action}, but ${more}`, hint: more };
   }
-  return { outcome: 'allow', ranked, reason: `${says} allows ${action}`, ...sandbox };
+  return { outcome: 'allow', ranked, reason: `${says} allows ${action}` };
 }
 
 /** What a command does beside running, that the rule would have to name. */

@@ -65,10 +65,10 @@ export function createPolicyEngine(
   };
 }
 
-function decisionOf({ outcome, ranked, reason, hint, sandbox }: Judged, commands?: readonly string[]): PolicyDecision {
+function decisionOf({ outcome, ranked, reason, hint }: Judged, commands?: readonly string[]): PolicyDecision {
   const rule = ranked !== undefined && { rule: ranked.says };
   if (outcome === 'deny') return { outcome, reason, ...rule };
-  const manner = { ...(commands !== undefined && { commands }), ...(sandbox === true && { sandbox }) };
+  const manner = commands !== undefined && { commands };
   if (outcome === 'ask_user') return { outcome, ...(hint !== undefined && { hint }), ...rule, ...manner };
   const message = ranked?.rule.allowMessage;
   return { outcome, ...rule, ...(message !== undefined && { message }), ...manner };

@@ -24,14 +24,11 @@ export function strictest(
   return decided;
 }
 
-/** The stricter of two; what either says of how it may run holds for both. */
+/** The stricter of two. What the rules said of a command line is kept. */
 function stricterOf(one: PolicyDecision, other: PolicyDecision): PolicyDecision {
-  const [milder, stricter] = strictness(other.outcome) > strictness(one.outcome) ? [one, other] : [other, one];
-  if (stricter.outcome === 'deny' || milder.outcome === 'deny') return stricter;
-  const commands = stricter.commands ?? milder.commands;
-  const sandbox = stricter.sandbox === true || milder.sandbox === true;
-  if (commands === stricter.commands && sandbox === (stricter.sandbox ?? false)) return stricter;
-  return { ...stricter, ...(commands !== undefined && { commands }), ...(sandbox && { sandbox }) };
+  if (strictness(other.outcome) <= strictness(one.outcome)) return one;
+  if (other.outcome !== 'ask_user' || one.outcome === 'deny' || one.commands === undefined) return other;
+  return { commands: one.commands, ...other };
 }
 
 function ask(evaluator: PolicyEvaluator, request: PolicyRequest): PolicyDecision | Promise<PolicyDecision> {

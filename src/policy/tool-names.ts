@@ -41,8 +41,8 @@ export function meantTool(name: string, others: readonly string[] = []): string 
   return meant;
 }
 
-/** How the names of a server's tools begin. */
-export const toolsOf = (server: string): string => `mcp_${server.replace(/[^\w-]/g, '_')}_`;
+/** How the names of a server's tools begin, save that an odd or long name of a server is cut and marked in them. */
+export const toolsOf = (server: string): string => `mcp_${server}_`;
 
 /** A pattern is a name, or a beginning with `*` behind it. */
 export function matchesName(pattern: string, name: string, server: string | undefined): boolean {
