@@ -3,9 +3,11 @@ import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, expect, type TestContext, test } from 'vitest';
 import type { ToolUpdate } from '../../src/contracts/index.js';
-import { expectNoLeaks } from '../../src/testing/index.js';
+import { agent, createHost } from '../../src/index.js';
+import { expectNoLeaks, scriptedModel } from '../../src/testing/index.js';
 import { type BubblewrapOptions, bubblewrap, type Sandbox } from '../../src/tools/sandbox.js';
 import { workspaceTools } from '../../src/tools/workspace.js';
+import { collect, ofType } from '../support/team.js';
 import { namedPipe } from './processes.js';
 import { callerOf, dataOf, textOf, workspaceFolder } from './workspace-folder.js';
 
@@ -55,6 +57,28 @@ describe('the port', () => {
     expect(await readdir(folder.root)).toEqual([]);
   });
 });
+
+test.each([
+  ['there is one that works', { available: async () => true }, undefined, 'ran\n'],
+  ['there is one that does not work', { available: async () => false }, 'execution_failed', undefined],
+  ['there is none', undefined, 'policy_denied', undefined],
+])(
+  'a rule that wants a sandbox lets a command run only where there is one that works: %s',
+  async (_, port, errorType, text) => {
+    const folder = await made();
+    const sandbox = port && { ...port, wrap: (command: string, args: readonly string[]) => ({ command, args }) };
+    const model = scriptedModel([{ toolCalls: [{ name: 'run_shell_command', args: { command: 'echo ran' } }] }, {}]);
+    await using host = createHost({
+      models: { scripted: model },
+      tools: workspaceTools({ root: folder.root, ...(sandbox && { sandbox }) }),
+      policy: [{ rules: [{ toolName: 'run_shell_command', decision: 'allow', sandbox: true }] }],
+    });
+    const events = await collect(host.run(agent({ name: 'coder', tools: ['run_shell_command'] }), 'go'));
+    const [response] = ofType(events, 'tool_response');
+    expect(response?.errorType).toBe(errorType);
+    if (text !== undefined) expect(response?.llmContent).toEqual([{ type: 'text', text }]);
+  },
+);
 
 test('bubblewrap that is not there is not available', async () => {
   expect(await bubblewrap({ bwrap: '/no/such/bwrap' }).available()).toBe(false);
