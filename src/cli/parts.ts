@@ -6,6 +6,7 @@ import { readOnlyWorkspaceTools, workspaceTools } from '../tools/workspace.js';
 import type { CheckParts } from './check.js';
 import { createClackPrompter } from './clack-prompter.js';
 import type { CommandIo } from './command-io.js';
+import type { PolicyParts } from './policy.js';
 import type { RunParts } from './run.js';
 
 /** What the commands are made of outside of tests. */
@@ -27,6 +28,17 @@ export function checkParts(file: string, io: CommandIo): CheckParts {
       const { builtins } = await import('../builtins.js');
       return { hostTools: hostToolNames(io), executors: Object.keys(builtins.executors) };
     },
+  };
+}
+
+/** Tools of the host that are for the structure of a team. */
+const STRUCTURAL = ['exit_loop', 'complete_task', 'ask_user', 'transfer_to_agent'];
+
+export function policyParts(io: CommandIo): PolicyParts {
+  const tools = workspaceTools({ root: io.cwd });
+  return {
+    annotationsOf: (tool) => tools.find(({ name }) => name === tool)?.descriptor.annotations,
+    isStructural: (tool) => STRUCTURAL.includes(tool),
   };
 }
 

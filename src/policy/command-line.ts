@@ -44,11 +44,13 @@ export function createLineJudge(
   rules: readonly RankedRule[],
 ): (request: PolicyRequest, line: string) => JudgedLine | Promise<JudgedLine> {
   const judgeWith = (shell: typeof Shell, request: PolicyRequest, line: string): JudgedLine => {
-    const { verdict, each } = shell.judgeCommand(line, (command) =>
+    const { outcome, verdict, each } = shell.judgeCommand(line, (command) =>
       judge(rules, request, { kind: 'command', command, shell }),
     );
+    // Of several that are as strict, the one that has more to say.
+    const telling = each.find((one) => one.verdict.outcome === outcome && one.verdict.hint !== undefined);
     return {
-      strictest: verdict,
+      strictest: telling?.verdict ?? verdict,
       each,
       commands: shell.parsedCommands(line),
     };

@@ -1,5 +1,6 @@
 import type { PolicyActor, PolicyRequest } from '../contracts/index.js';
 import type { PolicyRule } from '../kernel/policy-rules.js';
+import { cutText } from '../kernel/text.js';
 import { findRule, isFree, modeOf, type Subject } from './matching.js';
 import { type RankedRule, strictness } from './ranked-rules.js';
 
@@ -52,26 +53,36 @@ function judgeAlone(rules: readonly RankedRule[], request: PolicyRequest, subjec
   }
   const judged = ranked === undefined ? byDefault(request, subject) : byRule(ranked, request, subject);
   if (doubt === undefined || judged.outcome !== 'allow') return judged;
-  const reason = `it is known only when it runs whether ${doubt.says} is about it`;
+  const reason = `it is known only when it runs whether ${doubt.says} is about ${nameOf(request, subject)}`;
   return { outcome: 'ask_user', ranked: doubt, reason, hint: reason };
 }
 
 function byRule(ranked: RankedRule, request: PolicyRequest, subject: Subject): Judged {
   const { rule, says } = ranked;
-  const { action, context } = request;
+  const { context } = request;
+  const what = nameOf(request, subject);
   if (rule.decision === 'deny') {
-    return { outcome: 'deny', ranked, reason: rule.denyMessage ?? `${action} is denied by ${says}` };
+    return { outcome: 'deny', ranked, reason: rule.denyMessage ?? `${what} is denied by ${says}` };
   }
   if (rule.sandbox === true && context?.annotations?.sandboxed !== true) {
-    return { outcome: 'deny', ranked, reason: `${says} lets ${action} run in a sandbox only, and there is none` };
+    return { outcome: 'deny', ranked, reason: `${says} lets ${what} run in a sandbox only, and there is none` };
   }
-  if (rule.decision === 'ask_user') return { outcome: 'ask_user', ranked, reason: `${says} asks about ${action}` };
+  if (rule.decision === 'ask_user') return { outcome: 'ask_user', ranked, reason: `${says} asks about ${what}` };
   const more = subject.kind === 'command' ? beyondRule(rule, subject) : undefined;
   // In the mode in which all is allowed, a rule that allows less is no reason to ask.
   if (more !== undefined && modeOf(request) !== 'autonomous') {
-    return { outcome: 'ask_user', ranked, reason: `${says} allows ${action}, but ${more}`, hint: more };
+    return { outcome: 'ask_user', ranked, reason: `${says} allows ${what}, but ${more}`, hint: `${what}: ${more}` };
   }
-  return { outcome: 'allow', ranked, reason: `${says} allows ${action}` };
+  return { outcome: 'allow', ranked, reason: `${says} allows ${what}` };
+}
+
+const LONGEST_SHOWN = 200;
+
+/** What is judged, as a person would call it. */
+function nameOf({ action }: PolicyRequest, subject: Subject): string {
+  return subject.kind === 'command' && subject.command.text !== ''
+    ? `"${cutText(subject.command.text, LONGEST_SHOWN)}"`
+    : action;
 }
 
 /** What a command does beside running, that the rule would have to name. */
@@ -84,15 +95,15 @@ function beyondRule(rule: PolicyRule, { command, shell }: Subject & { kind: 'com
 
 /** No rule is about it: what the team's structure permits and what only reads may run, anything else is asked about. */
 function byDefault(request: PolicyRequest, subject: Subject): Judged {
-  const { action } = request;
+  const what = nameOf(request, subject);
   const say = (outcome: Judged['outcome'], reason: string, hint?: string): Judged => ({
     outcome,
     ranked: undefined,
     reason: `no rule is about it, and ${reason}`,
     hint,
   });
-  if (request.context?.structural === true) return say('allow', `the structure of the team permits ${action}`);
-  if (isFree(request)) return say('allow', `${action} only reads`);
+  if (request.context?.structural === true) return say('allow', `the structure of the team permits ${what}`);
+  if (isFree(request)) return say('allow', `${what} only reads`);
   switch (modeOf(request)) {
     case 'autonomous':
       return say('allow', 'the mode is autonomous');
@@ -100,11 +111,12 @@ function byDefault(request: PolicyRequest, subject: Subject): Judged {
       if (request.context?.annotations?.category === 'edit') return say('allow', `the mode allows edits`);
       break;
     case 'plan':
-      return { ...say('deny', ''), reason: `${action} may change things, and plan mode only reads` };
+      return { ...say('deny', ''), reason: `${what} may change things, and plan mode only reads` };
     default:
   }
   const special = subject.kind === 'command' ? specialIn(subject) : undefined;
-  return say('ask_user', `${action} may change things`, special);
+  if (special === undefined) return say('ask_user', `${what} may change things`);
+  return say('ask_user', `of ${what}: ${special}`, `${what}: ${special}`);
 }
 
 /** Why no rule about commands may be about this one, where that does not meet the eye. */

@@ -55,12 +55,13 @@ export function findRule(rules: readonly RankedRule[], request: PolicyRequest, s
 function matchesScope(ranked: RankedRule, mode: PermissionMode, request: PolicyRequest): boolean {
   const { rule, names, modes, annotations, context } = ranked;
   const { action, principal, principalPath = '', context: facts = {} } = request;
-  if (!names.some((name) => matchesName(name, action, facts.mcpName))) return false;
+  const isAllow = rule.decision === 'allow';
+  if (!names.some((name) => matchesName(name, action, facts.mcpName, isAllow))) return false;
   if (modes !== undefined && !modes.includes(mode)) return false;
   if (rule.mcpName !== undefined && rule.mcpName !== facts.mcpName) {
     // Where nobody vouches for the server, its name in the tool's is enough to be strict, and no more.
     const isNamed = facts.mcpName === undefined && action.startsWith(toolsOf(rule.mcpName));
-    if (!isNamed || rule.decision === 'allow') return false;
+    if (!isNamed || isAllow) return false;
   }
   if (rule.principal !== undefined && rule.principal !== principal) {
     if (!`${principalPath}/`.startsWith(`${rule.principal}/`)) return false;

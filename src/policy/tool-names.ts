@@ -44,15 +44,18 @@ export function meantTool(name: string, others: readonly string[] = []): string 
 /** How the names of a server's tools begin, save that an odd or long name of a server is cut and marked in them. */
 export const toolsOf = (server: string): string => `mcp_${server}_`;
 
-/** A pattern is a name, or a beginning with `*` behind it. */
-export function matchesName(pattern: string, name: string, server: string | undefined): boolean {
+/**
+ * A pattern is a name, or a beginning with `*` behind it. `mcp_git_*` is all of the server `git`, however a long name was
+ * cut, and nothing of a server `git_hub`; where `mcp_git_hub_*` could be either, it allows for the server of that name
+ * only, and is strict with both.
+ */
+export function matchesName(pattern: string, name: string, server: string | undefined, isAllow: boolean): boolean {
   if (pattern === name || pattern === '*') return true;
   if (!pattern.endsWith('*')) return false;
   const beginning = pattern.slice(0, -1);
   if (server === undefined || !beginning.startsWith('mcp_')) return name.startsWith(beginning);
-  // `mcp_git_*` is all of the server `git`, however a long name was cut, and nothing of a server `git_hub`.
   const own = toolsOf(server);
   if (beginning === 'mcp_' || beginning === own) return true;
-  if (beginning.endsWith('_') && own.startsWith(beginning)) return false;
+  if (beginning.endsWith('_') && (isAllow || own.startsWith(beginning))) return false;
   return name.startsWith(beginning);
 }
