@@ -23,7 +23,7 @@ export const pidsIn = (text: string): number[] => (text.match(/\d+/g) ?? []).map
 
 /** A named pipe. `write` waits for a reader, `readAll` until the last who could write has gone. */
 export function namedPipe(path: string) {
-  execFileSync('mkfifo', [path]);
+  execFileSync('bash', ['-c', 'mkfifo "$0"', path]);
   return {
     path,
     async write(text: string): Promise<void> {

@@ -1,10 +1,10 @@
-import { execFileSync } from 'node:child_process';
 import { chmod, link, lstat, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { expectNoLeaks } from '../../src/testing/index.js';
 import { writeRefusalFor } from '../../src/tools/workspace/refusal.js';
+import { namedPipe } from './processes.js';
 import { asOrdinaryUser, callerOf, dataOf, previewerOf, textOf, workspaceFolder } from './workspace-folder.js';
 
 type Folder = Awaited<ReturnType<typeof workspaceFolder>>;
@@ -116,7 +116,7 @@ test('a link inside the workspace stays a link, and what it leads to is written'
 describe('what is not written', () => {
   test('folders, pipes and sockets are refused at once, and stay as they are', async () => {
     const folder = await made({ 'dir/f': 'x' });
-    execFileSync('mkfifo', [join(folder.root, 'pipe')]);
+    namedPipe(join(folder.root, 'pipe'));
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(join(folder.root, 'socket'), resolve));
     const call = callerOf(folder.root);
