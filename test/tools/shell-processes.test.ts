@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
+import { readFile, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { ToolUpdate } from '../../src/contracts/index.js';
@@ -94,7 +94,9 @@ test('a call that takes too long is ended, with all that it started', async () =
   const result = await expectNoLeaks(() => call('run_shell_command', { command, timeout_ms: 1_000 }));
   expect(result).toMatchObject({ isError: true, errorType: 'tool_timeout', data: { stopped: 'timeout' } });
   expect(textOf(result, result.llmContent.length - 1)).toBe('[Ended, as it had not ended by itself within 1000 ms.]');
-  expect(pidsIn(await readFile(join(folder.root, 'pid'), 'utf8')).filter(isRunning)).toEqual([]);
+  // On a machine that is very busy it may not have come to that.
+  const pids = await readFile(join(folder.root, 'pid'), 'utf8').catch(() => '');
+  expect(pidsIn(pids).filter(isRunning)).toEqual([]);
 });
 
 describe('what a command leaves running', () => {
@@ -110,9 +112,9 @@ describe('what a command leaves running', () => {
 
   test('may finish what it is about to: the output of a process substitution is whole', async () => {
     const folder = await made();
-    const command = 'seq 1 1000 > >(sort -n | tail -1 > last)';
+    const command = 'seq 1 1000 > >(cat > all)';
     const result = await callerOf(folder.root)('run_shell_command', { command });
-    expect(await readFile(join(folder.root, 'last'), 'utf8')).toBe('1000\n');
+    expect((await readFile(join(folder.root, 'all'), 'utf8')).endsWith('\n999\n1000\n')).toBe(true);
     expect(dataOf(result)).toMatchObject({ leftBehind: 0 });
   });
 
@@ -143,6 +145,41 @@ test('when the process of the host exits, its commands die with it', async () =>
   // Ends when nobody is left who could write: neither the command nor what it has in the background.
   const [[code]] = await Promise.all([once(host, 'exit'), hold.readAll()]);
   expect(code).toBe(7);
+});
+
+describe('elsewhere than on Linux', () => {
+  const platform = Object.getOwnPropertyDescriptor(process, 'platform') as PropertyDescriptor;
+  const pretend = (value: string) => Object.defineProperty(process, 'platform', { ...platform, value });
+  afterEach(() => {
+    Object.defineProperty(process, 'platform', platform);
+  });
+
+  test('what a command leaves in its group is ended', async () => {
+    const folder = await made();
+    pretend('darwin');
+    const result = await callerOf(folder.root)('run_shell_command', { command: 'sleep 1000 & echo $!; exec sleep 0' });
+    expect(pidsIn(textOf(result)).slice(0, 1).filter(isRunning)).toEqual([]);
+    expect(textOf(result, 1)).toContain('Ended with it: 1 process in the background.');
+  });
+
+  test('files are written and edited, and a link that leads outside is refused', async () => {
+    const folder = await made({ a: 'one\n' });
+    await symlink(folder.outer, join(folder.root, 'link'));
+    pretend('darwin');
+    const call = callerOf(folder.root);
+    await call('write_file', { path: 'x/y/b', content: 'two\n' });
+    await call('replace', { path: 'a', old_string: 'one', new_string: 'eins' });
+    expect((await call('write_file', { path: 'link/c', content: '' })).isError).toBe(true);
+    expect(await readFile(join(folder.root, 'x/y/b'), 'utf8')).toBe('two\n');
+    expect(await readFile(join(folder.root, 'a'), 'utf8')).toBe('eins\n');
+  });
+
+  test('on Windows no command is run, and that is said', async () => {
+    const folder = await made();
+    pretend('win32');
+    const result = await callerOf(folder.root)('run_shell_command', { command: 'echo x > made' });
+    expect(textOf(result)).toBe('Commands need a POSIX system; this one is Windows. Nothing was run.');
+  });
 });
 
 test('a run that is aborted ends the command of its call, and closing the host waits for that', async () => {

@@ -38,7 +38,7 @@ export interface CommandEnd {
 }
 
 /** The last of a pipeline, or of a process substitution, may end shortly after its shell. */
-const PATIENCE_MS = 200;
+const PATIENCE_MS = 500;
 const MARKER = 'TROUPE_CALL';
 
 /**
