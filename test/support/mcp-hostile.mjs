@@ -16,7 +16,7 @@ const send = (message) => void process.stdout.write(`${JSON.stringify({ jsonrpc:
 const object = { type: 'object' };
 const text = (/** @type {string} */ said) => ({ content: [{ type: 'text', text: said }] });
 /** @type {(levels: number) => unknown} */
-const nested = (levels) => JSON.parse('{"a":'.repeat(levels) + '1' + '}'.repeat(levels));
+const nested = (levels) => JSON.parse(`${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`);
 
 /** @type {Record<string, object[]>} */
 const lists = {
@@ -205,9 +205,12 @@ const methods = {
           method: 'elicitation/create',
           params: { message: 'Who?', requestedSchema: { type: 'object', properties: { name: { type: 'string' } } } },
         });
-        return new Promise((resolve) => {
-          answered = (_, answer) => resolve(text(JSON.stringify(answer)));
-        });
+        {
+          const question = `q${calls}`;
+          return new Promise((resolve) => {
+            questions.set(question, (answer) => resolve(text(JSON.stringify(answer))));
+          });
+        }
       case 'change':
         send({ method: 'notifications/tools/list_changed' });
         return text('changed');
@@ -224,6 +227,8 @@ const methods = {
 /** @type {(count: number, answer: unknown) => unknown} */
 let answered = () => {};
 let answers = 0;
+/** @type {Map<string, (answer: unknown) => void>} */
+const questions = new Map();
 
 if (kind === 'crash') {
   process.stderr.write(`cannot start: bad token ${process.env.TOKEN}\n`);
@@ -234,10 +239,15 @@ if (kind === 'log') process.stdout.write('Starting up...\n{"level":"info"}\n[]\n
 createInterface({ input: process.stdin }).on('line', async (line) => {
   const message = /** @type {Message} */ (JSON.parse(line));
   say('got', message);
+  questions.get(String(message.id))?.(message.result ?? message.error);
   if (message.method === undefined) return void answered(++answers, message.result ?? message.error);
   if (message.id === undefined) {
     if (kind === 'early-question' && message.method === 'notifications/initialized') {
-      send({ id: 'q', method: 'elicitation/create', params: { message: 'Now?', requestedSchema: object } });
+      send({
+        id: 'q',
+        method: 'elicitation/create',
+        params: { message: 'Now?', requestedSchema: { ...object, properties: {} } },
+      });
     }
     return;
   }

@@ -15,15 +15,17 @@ export interface HttpExchange {
   close(): void;
 }
 
+/** These belong to the protocol. */
+const OWN_HEADERS = /^(mcp-.*|accept|content-type|content-length|transfer-encoding|connection)$/i;
+
 /** `headers` never replace what the protocol itself sends. A body beyond `longestBytes` fails where it is read. */
 export function createHttpExchange(headers: McpHeaders | undefined, longestBytes: number): HttpExchange {
   const agents = { 'http:': new HttpAgent({ keepAlive: true }), 'https:': new HttpsAgent({ keepAlive: true }) };
 
   async function once(url: URL, init: RequestInit, status: number | undefined): Promise<Response> {
-    const all = new Headers(
-      typeof headers === 'function' ? await headers(status === undefined ? {} : { status }) : headers,
-    );
-    for (const [name, value] of new Headers(init.headers)) all.set(name, value);
+    const given = typeof headers === 'function' ? await headers(status === undefined ? {} : { status }) : headers;
+    const all = new Headers(init.headers);
+    for (const [name, value] of new Headers(given)) if (!OWN_HEADERS.test(name)) all.set(name, value);
     const message = await send(url, init, all, agents);
     return toResponse(message, longestBytes);
   }

@@ -5,6 +5,7 @@ import type {
   Transport,
   TransportSendOptions,
 } from '@modelcontextprotocol/client';
+import { OWN_ERROR } from './failure.js';
 import { createHttpExchange } from './http-exchange.js';
 import type { McpHttpServer } from './options.js';
 import type { Sdk } from './sdk.js';
@@ -115,7 +116,7 @@ export function createHttpTransport(sdk: Sdk, server: Pick<McpHttpServer, 'url' 
   /** Nothing more comes for a request. */
   function miss(id: RequestId): void {
     if (!unanswered.delete(id) || closing !== undefined) return;
-    const error = { code: NO_ANSWER, message: 'its answer ended before the result' };
+    const error = { code: OWN_ERROR, message: 'its answer ended before the result' };
     transport.onmessage?.({ jsonrpc: '2.0', id, error });
   }
 
@@ -129,9 +130,6 @@ export function createHttpTransport(sdk: Sdk, server: Pick<McpHttpServer, 'url' 
 
   return transport;
 }
-
-/** Of an answer that we make ourselves: from the range that JSON-RPC leaves to implementations. */
-const NO_ANSWER = -32_099;
 
 function within(limitMs: number, work: Promise<unknown>): Promise<void> {
   return new Promise((resolve) => {

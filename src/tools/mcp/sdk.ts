@@ -5,9 +5,9 @@ export type Sdk = typeof import('@modelcontextprotocol/client');
 const PACKAGE = '@modelcontextprotocol/client';
 
 /** The official client. `MISSING_PACKAGE`, with the command that installs it, when it is not there. */
-export async function loadSdk(): Promise<Sdk> {
+export async function loadSdk(load: () => Promise<Sdk> = () => import('@modelcontextprotocol/client')): Promise<Sdk> {
   try {
-    return await import('@modelcontextprotocol/client');
+    return await load();
   } catch (cause) {
     const { code, message } = cause as NodeJS.ErrnoException;
     const isMissing = code === 'ERR_MODULE_NOT_FOUND' || code === 'MODULE_NOT_FOUND';

@@ -250,7 +250,7 @@ export function createServerLink({ sdk, plan, context, settings, onChange }: Lin
         }
         if (thrown instanceof McpFailure) return failedResult(name, thrown.message);
         const ending = active?.connection.ending;
-        return failedResult(name, ending === undefined ? `failed: ${sayFailure(thrown)}` : `went away: ${ending}`);
+        return failedResult(name, ending === undefined ? sayAnswer(thrown) : `went away: ${ending}`);
       } finally {
         if (active !== undefined) calls.delete(active);
       }
@@ -279,6 +279,14 @@ export function createServerLink({ sdk, plan, context, settings, onChange }: Lin
       await Promise.all([...leaving, listing]);
     },
   };
+}
+
+const NO_RESULT = new Set(['INVALID_RESULT', 'UNSUPPORTED_RESULT_TYPE']);
+
+/** The client says at length what is wrong with a result; a model has no use for it. */
+function sayAnswer(thrown: unknown): string {
+  const { code } = (thrown ?? {}) as { code?: unknown };
+  return NO_RESULT.has(String(code)) ? 'answered with what is no result' : `failed: ${sayFailure(thrown)}`;
 }
 
 /** A server that was started anew does not know our session any more. Nothing was run, so the call may be made again. */

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
+import { OWN_ERROR } from './failure.js';
 import { createMessageLines } from './message-lines.js';
 import { forgetGroup, guardGroup, signalGroup } from './process-group.js';
 import type { Sdk } from './sdk.js';
@@ -44,6 +45,8 @@ export function createStdioTransport(sdk: Pick<Sdk, 'parseJSONRPCMessage'>, plan
   let ended: Promise<void> | undefined;
   let lastWords: NodeJS.Timeout | undefined;
   let isOutputOver = false;
+  let isTaking = false;
+  const waiting: string[] = [];
   let garbage = 0;
   let tail = '';
   const lines = createMessageLines(LONGEST_MESSAGE_BYTES);
@@ -107,19 +110,28 @@ export function createStdioTransport(sdk: Pick<Sdk, 'parseJSONRPCMessage'>, plan
   function take(chunk: Buffer): void {
     if (ended !== undefined) return;
     try {
-      for (const line of lines.push(chunk)) takeLine(line);
+      waiting.push(...lines.push(chunk));
     } catch (thrown) {
-      void end((thrown as Error).message, true);
+      return void end((thrown as Error).message, true);
     }
+    if (!isTaking) void takeWaiting();
+  }
+
+  /** One by one: the client handles a notice a moment after it has come, and an answer at once, which forgets the call. */
+  async function takeWaiting(): Promise<void> {
+    isTaking = true;
+    for (let line = waiting.shift(); line !== undefined; line = waiting.shift()) {
+      takeLine(line);
+      await undefined;
+    }
+    isTaking = false;
   }
 
   function takeLine(line: string): void {
     if (line.trim() === '' || ended !== undefined) return;
-    let message: JSONRPCMessage;
-    try {
-      message = sdk.parseJSONRPCMessage(JSON.parse(line));
-    } catch {
-      if (++garbage > MOST_GARBAGE_LINES) throw new Error('it writes what is no MCP message');
+    const message = readMessage(sdk, line);
+    if (message === undefined) {
+      if (++garbage > MOST_GARBAGE_LINES) void end('it writes what is no MCP message', true);
       return;
     }
     garbage = 0;
@@ -164,6 +176,19 @@ export function createStdioTransport(sdk: Pick<Sdk, 'parseJSONRPCMessage'>, plan
   }
 
   return transport;
+}
+
+/** An answer of the wrong form fails its request at once: otherwise that would wait for another. */
+function readMessage(sdk: Pick<Sdk, 'parseJSONRPCMessage'>, line: string): JSONRPCMessage | undefined {
+  let read: unknown;
+  try {
+    read = JSON.parse(line);
+    return sdk.parseJSONRPCMessage(read);
+  } catch {
+    const { id, method } = (read ?? {}) as { id?: unknown; method?: unknown };
+    if (method !== undefined || (typeof id !== 'number' && typeof id !== 'string')) return undefined;
+    return { jsonrpc: '2.0', id, error: { code: OWN_ERROR, message: 'its answer is no MCP message' } };
+  }
 }
 
 const isRunning = (child: ChildProcess): boolean => child.exitCode === null && child.signalCode === null;
