@@ -272,14 +272,16 @@ describe('bounds', () => {
 
 test('output is shown as it comes, of both streams', async () => {
   const folder = await made();
-  const gate = namedPipe(join(folder.root, 'gate'));
+  const gates = { one: namedPipe(join(folder.root, 'first')), two: namedPipe(join(folder.root, 'second')) };
   const shown: string[] = [];
-  const result = await run('echo one; read -r _ < gate; echo two >&2; read -r _ < gate; echo three', {
+  const result = await run('echo one; read -r _ < first; echo two >&2; read -r _ < second; echo three', {
     folder,
     progress: ({ content }) => {
-      shown.push(content?.[0]?.type === 'text' ? content[0].text : '');
+      const text = content?.[0]?.type === 'text' ? content[0].text : '';
+      shown.push(text);
       // What follows is printed only once this has been seen.
-      if (shown.at(-1)?.match(/one|two/)) void gate.write('go\n');
+      if (text === 'one\n') void gates.one.write('go\n');
+      if (text === 'two\n') void gates.two.write('go\n');
     },
   });
   expect(shown.slice(0, 2)).toEqual(['one\n', 'two\n']);
