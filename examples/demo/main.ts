@@ -7,7 +7,7 @@
 // Exit codes: 0 the report is there, 1 it failed, 2 wrong use, 3 a limit was reached, 130 aborted.
 import { basename } from 'node:path';
 import { createHost, type RunResult, TroupeError } from 'troupe';
-import { workspaceTools } from 'troupe/tools/workspace';
+import { readOnlyWorkspaceTools, workspaceTools } from 'troupe/tools/workspace';
 // How `troupe run` shows a run; not a part of the public interface.
 import { type CommandIo, createPipe } from '../../src/cli/command-io.js';
 import { exitCodeOf } from '../../src/cli/exit-codes.js';
@@ -51,7 +51,7 @@ async function main(): Promise<number> {
   const isWatched = io.stdout.isTTY && io.stderr.isTTY;
   await using host = createHost({
     models: { scripted: offlineModel({ delayMs: isWatched ? 100 : 0 }) },
-    tools: workspaceTools({ root: folder }),
+    tools: workspaceTools({ root: folder, only: readOnlyWorkspaceTools }),
     elicitation: 'deny',
   });
   const started = performance.now();

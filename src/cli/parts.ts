@@ -2,10 +2,11 @@ import { isAbsolute, relative, resolve } from 'node:path';
 import { loadAgentFile } from '../define/files/load.js';
 import { loadScriptFile } from '../define/files/script.js';
 import { scriptedModel } from '../models/scripted.js';
-import { workspaceTools } from '../tools/workspace.js';
+import { readOnlyWorkspaceTools, workspaceTools } from '../tools/workspace.js';
 import type { CheckParts } from './check.js';
 import { createClackPrompter } from './clack-prompter.js';
 import type { CommandIo } from './command-io.js';
+import type { PolicyParts } from './policy.js';
 import type { RunParts } from './run.js';
 
 /** What the commands are made of outside of tests. */
@@ -14,7 +15,7 @@ export async function runParts(io: CommandIo): Promise<RunParts> {
   return {
     loadDefinition: (path) => loadDefinition(path, io),
     loadModel: async (path) => scriptedModel(await loadScriptFile(path)),
-    workspaceTools: (root) => workspaceTools({ root }),
+    workspaceTools: (root) => workspaceTools({ root, only: readOnlyWorkspaceTools }),
     createHost,
     prompter: (signal) => createClackPrompter({ input: io.stdin, output: process.stderr, signal }),
   };
@@ -30,6 +31,17 @@ export function checkParts(file: string, io: CommandIo): CheckParts {
   };
 }
 
+/** Tools of the host that are for the structure of a team. */
+const STRUCTURAL = ['exit_loop', 'complete_task', 'ask_user', 'transfer_to_agent'];
+
+export function policyParts(io: CommandIo): PolicyParts {
+  const tools = workspaceTools({ root: io.cwd });
+  return {
+    annotationsOf: (tool) => tools.find(({ name }) => name === tool)?.descriptor.annotations,
+    isStructural: (tool) => STRUCTURAL.includes(tool),
+  };
+}
+
 /** The definition of a file. Naming it is trusting it: it may be code; files that it names may not. */
 export async function loadDefinition(file: string, io: CommandIo): ReturnType<typeof loadAgentFile> {
   // As short as it was typed: this is how the file is called in every message.
@@ -38,5 +50,5 @@ export async function loadDefinition(file: string, io: CommandIo): ReturnType<ty
 }
 
 function hostToolNames(io: CommandIo): string[] {
-  return workspaceTools({ root: io.cwd }).map(({ name }) => name);
+  return workspaceTools({ root: io.cwd, only: readOnlyWorkspaceTools }).map(({ name }) => name);
 }

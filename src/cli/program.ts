@@ -104,6 +104,42 @@ function createProgram({
       done(await graphCommand((await loadDefinition(file, io)).definition, options, io));
     });
 
+  const policy = command(
+    'policy',
+    'Check policy files, or say what they decide about a call.',
+    'troupe policy check policy.toml',
+  );
+  const policyCommand = (usage: string, description: string, sample: string) =>
+    policy
+      .command(usage)
+      .description(description)
+      .helpOption('-h, --help', 'print this help')
+      .addHelpText('after', example(sample));
+
+  policyCommand('check <files...>', 'Say every fault of policy files.', 'troupe policy check policy.toml')
+    .option('--json', 'print the report as JSON')
+    .action(async (files: string[], options: { json?: boolean }) => {
+      const { policyCheckCommand } = await import('./policy.js');
+      done(await policyCheckCommand({ ...options, files }, io));
+    });
+
+  policyCommand(
+    'explain <tool> <json>',
+    'Say what would be decided about a call, by which rule, and why.',
+    `troupe policy explain run_shell_command '{"command":"git push"}' --policy policy.toml`,
+  )
+    .option('--policy <file>', 'a file of rules; may be given more than once', collect)
+    .option('--mode <mode>', 'permission mode: default, auto_edit, autonomous, plan or dont_ask')
+    .option('--principal <path>', 'the agent that calls, or its path, as lead/reviewer')
+    .option('--led-by <path>', 'a leader above it that acts through it; may be given more than once', collect)
+    .option('--mcp <server>', 'the MCP server that the tool belongs to')
+    .option('--json', 'print { outcome, rule, tier, reason } as JSON')
+    .action(async (tool: string, args: string, options: ExplainFlags) => {
+      const { policyExplainCommand } = await import('./policy.js');
+      const { policyParts } = await import('./parts.js');
+      done(await policyExplainCommand({ ...options, tool, args }, io, policyParts(io)));
+    });
+
   command('init [folder]', 'Make a project that runs offline at once.', 'troupe init demo').action(
     async (folder: string | undefined) => {
       const { initCommand } = await import('./init.js');
@@ -131,6 +167,17 @@ interface RunFlags {
   yes?: boolean;
   no?: boolean;
 }
+
+interface ExplainFlags {
+  policy?: string[];
+  mode?: string;
+  principal?: string;
+  ledBy?: string[];
+  mcp?: string;
+  json?: boolean;
+}
+
+const collect = (value: string, before: string[] = []): string[] => [...before, value];
 
 function example(text: string): string {
   return `\nExample:\n  ${text}`;

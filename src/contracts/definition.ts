@@ -47,14 +47,26 @@ export interface ToolContext {
 /** Any JSON value, text, parts, or a whole result. */
 export type ToolOutput = Json | ToolResultData | readonly ContentPart[] | undefined | void | object;
 
+/** What a person is shown of a call beside its arguments, before it may run. The model is told none of it. */
+export interface ToolPreview {
+  /** What the call would change, in unified format. */
+  diff?: string;
+  /** Why the call would fail, as things stand. */
+  problem?: string;
+}
+
 /** What runs one tool. `validate` is absent for plain JSON Schema. */
 export interface ToolDefinition<Name extends string = string, Args = unknown, Result = unknown> {
   readonly kind: 'tool';
   readonly name: Name;
   readonly descriptor: ToolDescriptor;
+  /** What arguments are held against, where that is not what the model is shown (`descriptor.parametersSchema`). */
+  readonly checkedSchema?: JsonSchema | undefined;
   readonly validate?: StandardSchema<unknown, unknown> | undefined;
   readonly timeoutMs?: number | undefined;
   readonly outputSchema?: JsonSchema | undefined;
+  /** Where it comes from, when that is an MCP server: the server as it was configured, and its own name for the tool. */
+  readonly mcp?: { readonly server: string; readonly tool: string } | undefined;
   /** Can only raise allow to ask: true, or the reason to show. */
   readonly confirm?:
     | ((
@@ -63,6 +75,13 @@ export interface ToolDefinition<Name extends string = string, Args = unknown, Re
       ) => boolean | string | Promise<boolean | string>)
     | undefined;
   readonly describe?: ((args: never) => { title?: string; locations?: { path: string; line?: number }[] }) | undefined;
+  /**
+   * Called only when a person is to be asked, before the question. It must change nothing and settle within 5 s;
+   * when it throws or is late, the person is told that, and asked without it.
+   */
+  readonly preview?:
+    | ((args: never, context: { readonly signal: AbortSignal }) => ToolPreview | Promise<ToolPreview>)
+    | undefined;
   readonly execute: (args: never, context: ToolContext) => unknown;
   readonly '~types'?: { readonly args: Args; readonly result: Result } | undefined;
 }

@@ -28,15 +28,17 @@ export interface PolicyContext extends Bag {
   annotations?: ToolAnnotations;
   executor?: string;
   opaque?: boolean;
+  /** The MCP server that the tool belongs to, as it was configured. */
+  mcpName?: string;
   /** The team's own structure permits it: a declared child, a declared target, the host's tools for ending a task. */
   structural?: boolean;
 }
 
-/** An outcome that is not known is a deny. */
+/** An outcome that is not known is a deny. `commands`: what a command line would run, each as it is written. */
 export type PolicyDecision =
-  | { outcome: 'allow'; message?: string; rule?: string }
+  | { outcome: 'allow'; message?: string; rule?: string; commands?: readonly string[] }
   | { outcome: 'deny'; reason: string; rule?: string }
-  | { outcome: 'ask_user'; hint?: string; rule?: string };
+  | { outcome: 'ask_user'; hint?: string; rule?: string; commands?: readonly string[] };
 
 export interface PolicyScope {
   mode?: PermissionMode;
@@ -53,6 +55,7 @@ export interface PolicyScopeTool {
   name: string;
   annotations?: ToolAnnotations;
   structural?: boolean;
+  mcpName?: string;
 }
 
 /** The agent has no say in it. An evaluator that throws denies. */

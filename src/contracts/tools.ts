@@ -26,6 +26,8 @@ export interface ToolAnnotations {
   idempotent?: boolean;
   /** Calling it again and again with the same arguments is what it is for: no loop. */
   polling?: boolean;
+  /** What it starts runs in a sandbox, or not at all. */
+  sandboxed?: boolean;
   category?: ToolCategory;
   [key: string]: unknown;
 }

@@ -8,7 +8,9 @@ import type {
   SteerData,
 } from '../contracts/index.js';
 import { TroupeError } from '../kernel/errors.js';
+import { sameJson } from '../kernel/json-value.js';
 import type { MergeReader } from '../kernel/merge-reader.js';
+import { compileAgent } from './compile-agent.js';
 import { applyUpdate, checkDelivery, type Delivery, deliver, steerTree } from './deliver.js';
 import { abortStop, stopRun } from './end-run.js';
 import type { HostCore } from './host-core.js';
@@ -18,8 +20,9 @@ import { consumeAfter } from './replay.js';
 import { reasonOf } from './run.js';
 import { admitInput, beginRun, publishInitialize, type RunInput, toRunInput } from './run-start.js';
 import { endedState, pendingOf, stateOf } from './session-state.js';
-import { newSessionId, threadsFrom } from './session-tree.js';
+import { newSessionId, publish, threadsFrom } from './session-tree.js';
 import type { CompiledAgent, RunRecord, RunStop, Tree } from './thread.js';
+import { unlessStopped } from './toolsets.js';
 import type { HostSession, RunOptions } from './types.js';
 
 /** The bare session over one session actor. */
@@ -35,6 +38,8 @@ interface Stream {
   run: RunRecord | undefined;
   /** Aborted before its run began. */
   stop: RunStop | undefined;
+  /** Told of that. */
+  onStop?: () => void;
 }
 
 interface Settings {
@@ -64,6 +69,8 @@ class StandingSession implements HostSession {
   #early: { steers: SteerData[]; update: SessionUpdateData | undefined } | undefined;
   #whenRunEnds: (() => void)[] | undefined;
   #watched: Set<AbortSignal> | undefined;
+  /** Of the host's toolsets, as its agent was compiled last. */
+  #toolsVersion = 0;
   #whenClosed: (() => void)[] | undefined;
   /** Nothing of it is left in the host. */
   #isGone = false;
@@ -106,13 +113,21 @@ class StandingSession implements HostSession {
             this.#whenRunEnds ??= [];
             this.#whenRunEnds.push(resolve);
           });
-    if (ended === undefined && !(admitted instanceof Promise)) {
+    const tools = this.host.toolsets?.ready(this.agent);
+    if (ended === undefined && tools === undefined && !(admitted instanceof Promise)) {
       const started = start(admitted);
       return this.#response(stream, started instanceof Promise ? this.#later(started) : undefined);
     }
+    const stopped = (stop: () => void) => {
+      stream.onStop = stop;
+    };
+    const known = tools && unlessStopped(tools, signal, stopped);
+    // Awaited below, but not before the rest.
+    known?.catch(() => {});
     const ready = (async () => {
       const input = await admitted;
       await ended;
+      await known;
       this.#assertUsable();
       return start(input);
     })();
@@ -134,7 +149,8 @@ class StandingSession implements HostSession {
     if (this.#tree !== undefined) return then(this.#tree);
     const sessionId = settings.options.sessionId ?? this.#sessionId;
     const isNew = settings.options.sessionId === undefined;
-    const opened = openTree(this.host, settings.compiled, { ...settings.options, sessionId, oneRun: false, isNew });
+    const compiled = this.#compiledNow(settings);
+    const opened = openTree(this.host, compiled, { ...settings.options, sessionId, oneRun: false, isNew });
     const use = (tree: Tree) => {
       this.#isOpening = false;
       this.#sessionId = sessionId;
@@ -152,6 +168,26 @@ class StandingSession implements HostSession {
       if (this.#isClosed) this.#markClosed();
       throw thrown;
     });
+  }
+
+  /** With the tools that its toolsets brought meanwhile. */
+  #compiledNow({ compiled, options }: Settings): CompiledAgent {
+    const { toolsets } = this.host;
+    if (toolsets === undefined) return compiled;
+    this.#toolsVersion = toolsets.version;
+    return prepare(this.host, this.agent, options);
+  }
+
+  /** What changed in the host's toolsets since its last run. Throws what the agent now names in vain. */
+  #takeTools(tree: Tree): void {
+    const { toolsets } = this.host;
+    if (toolsets === undefined || toolsets.version === this.#toolsVersion) return;
+    this.#toolsVersion = toolsets.version;
+    const { root, runTools, settings } = tree;
+    const before = root.agent.tools.descriptors;
+    root.agent = compileAgent(this.host, this.agent, { runTools, model: settings.model });
+    const tools = root.agent.tools.descriptors;
+    if (!sameJson(before, tools)) publish(root, { type: 'session_update', tools: [...tools], source: 'host' });
   }
 
   #keep(tree: Tree): void {
@@ -208,7 +244,7 @@ class StandingSession implements HostSession {
       this.#early = undefined;
       if (early?.update !== undefined) applyUpdate(tree, early.update);
       for (const steer of early?.steers ?? []) steerTree(tree, steer, undefined);
-    }
+    } else this.#takeTools(tree);
     const stop = stream.stop ?? (signal?.aborted ? abortStop(reasonOf(signal), 'user') : undefined);
     const onBegun = (run: RunRecord) => {
       stream.run = run;
@@ -261,11 +297,15 @@ class StandingSession implements HostSession {
   };
 
   #response(stream: Stream, ready: Promise<void> | undefined): AgentResponse {
+    const stopEarly = (reason: string | undefined) => {
+      stream.stop ??= abortStop(reason, 'user');
+      stream.onStop?.();
+    };
     return {
       stream: readStream(
         () => (ready === undefined ? stream.reader : ready.then(() => stream.reader)),
         () => {
-          if (ready !== undefined && stream.run === undefined) stream.stop ??= abortStop(LEFT, 'user');
+          if (ready !== undefined && stream.run === undefined) stopEarly(LEFT);
           else if (this.#latest === stream) this.#abortRun(stream.run, LEFT);
           stream.reader?.close();
           if (this.#open !== stream) return;
@@ -275,7 +315,7 @@ class StandingSession implements HostSession {
       ),
       controller: {
         abort: (reason) => {
-          if (stream.run === undefined) stream.stop ??= abortStop(reason, 'user');
+          if (stream.run === undefined) stopEarly(reason);
           else this.#abortRun(stream.run, reason);
         },
       },

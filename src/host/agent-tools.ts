@@ -2,6 +2,7 @@ import type { AgentDefinition, JsonSchema, ToolDefinition, ToolDescriptor } from
 import type { Problem } from '../kernel/errors.js';
 import { DEFAULT_INPUT_SCHEMA } from '../kernel/schema.js';
 import { didYouMean } from '../kernel/text.js';
+import type { Toolsets } from './toolsets.js';
 
 export type BuiltinName = 'exit_loop' | 'transfer_to_agent' | 'complete_task' | 'ask_user';
 
@@ -32,6 +33,7 @@ export interface AgentTools {
 export interface ToolSurroundings {
   readonly path: string;
   readonly hostTools: ReadonlyMap<string, ToolDefinition>;
+  readonly toolsets: Pick<Toolsets, 'mayHave'> | undefined;
   /** Given with a run: code for the host, descriptors for the consumer. */
   readonly runTools: readonly (ToolDefinition | ToolDescriptor)[];
   readonly takesRunTools: boolean;
@@ -117,7 +119,7 @@ export function agentTools(definition: AgentDefinition, around: ToolSurroundings
     const descriptor = runDescriptors.get(name);
     if (tool !== undefined) addCode(tool, name);
     else if (descriptor !== undefined) addConsumers(descriptor);
-    else if (!around.children.some((child) => child.name === name)) {
+    else if (!around.children.some((child) => child.name === name) && !around.toolsets?.mayHave(name)) {
       const known = [...around.hostTools.keys(), ...runCode.keys(), ...runDescriptors.keys()];
       problems.push({
         code: 'UNKNOWN_TOOL',

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
-import type { ElicitationResponse, JsonSchema } from '../contracts/index.js';
+import type { ElicitationResponse, JsonSchema, ToolPreview } from '../contracts/index.js';
 import { canonicalJson } from '../kernel/json-value.js';
 import { publish } from './session-tree.js';
 import { argsFor, copyArgs } from './tool-args.js';
 import { askFor, type Call, describe, signal } from './tool-call.js';
+import { previewOf } from './tool-preview.js';
 
 const APPROVAL_SCHEMA: JsonSchema = {
   type: 'object',
@@ -22,11 +23,24 @@ export function askApproval(
   hint: string | undefined,
   rule: string | undefined,
 ): Promise<ElicitationResponse> {
-  const { thread } = call;
   call.stage = 'asking';
   signal(call, 'call.asked');
-  publish(thread, { type: 'tool_update', requestId: call.requestId, status: 'awaiting_approval' });
+  publish(call.thread, { type: 'tool_update', requestId: call.requestId, status: 'awaiting_approval' });
+  const shown = previewOf(call);
+  return shown instanceof Promise
+    ? shown.then((preview) => askShowing(call, hint, rule, preview))
+    : askShowing(call, hint, rule, shown);
+}
+
+function askShowing(
+  call: Call,
+  hint: string | undefined,
+  rule: string | undefined,
+  preview: ToolPreview,
+): Promise<ElicitationResponse> {
+  const { thread } = call;
   const { category } = call.entry?.descriptor.annotations ?? {};
+  const mcp = call.entry?.tool?.mcp;
   const { title, locations } = describe(call, argsFor(call));
   return askFor(call, {
     kind: 'tool_confirmation',
@@ -39,9 +53,11 @@ export function askApproval(
       args: copyArgs(call.args),
       principalPath: thread.principalPath,
       actionHash: hashOf(call),
-      kind: category === 'edit' || category === 'execute' ? category : 'info',
+      kind: category === 'edit' || category === 'execute' ? category : mcp === undefined ? 'info' : 'mcp',
+      ...(mcp !== undefined && { mcp: { ...mcp } }),
       ...(rule !== undefined && { rule }),
       ...(locations !== undefined && { locations }),
+      ...preview,
     },
   });
 }

@@ -9,7 +9,7 @@ import type { HostCore } from './host-core.js';
 import type { AgentLimits, CompiledAgent } from './thread.js';
 
 type RunTools = readonly (ToolDefinition | ToolDescriptor)[];
-type CompilingHost = Pick<HostCore, 'hostTools' | 'executors' | 'patterns' | 'models' | 'compiled'>;
+type CompilingHost = Pick<HostCore, 'hostTools' | 'toolsets' | 'executors' | 'patterns' | 'models' | 'compiled'>;
 
 interface Place {
   readonly path: string;
@@ -73,6 +73,7 @@ function compile(compiling: Compiling, definition: AgentDefinition, place: Place
     {
       path: leads ? `${place.path}/${driver.name}` : place.path,
       hostTools: host.hostTools,
+      toolsets: host.toolsets,
       runTools: compiling.runTools,
       takesRunTools: place.isRoot && (leads || !isComposition),
       inLoop: place.inLoop,

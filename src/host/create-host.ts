@@ -24,6 +24,7 @@ import { closeTree } from './open-session.js';
 import { unknownHostOptions } from './option-keys.js';
 import { createPermits } from './permits.js';
 import { startRun } from './run.js';
+import { createToolsets, isToolset, toolsetProblems } from './toolsets.js';
 import type { Host, HostOptions } from './types.js';
 
 /** The parts that a host is put together from; `builtins.ts` registers ours. */
@@ -76,7 +77,8 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
     permits: createPermits(limits),
     toolTimeoutMs: limits.toolTimeoutMs ?? DEFAULT_TOOL_TIMEOUT_MS,
     abortTimeoutMs: limits.abortTimeoutMs ?? DEFAULT_ABORT_TIMEOUT_MS,
-    hostTools: new Map(tools.map((tool) => [tool.name, tool])),
+    hostTools: new Map(tools.flatMap((tool) => (isToolset(tool) ? [] : [[tool.name, tool] as const]))),
+    toolsets: undefined,
     agents: new Map(agents.map((agent) => [agent.name, agent])),
     executors,
     patterns: new Set(Object.keys(parts.compositions)),
@@ -90,6 +92,7 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
     spawn: (sessionId, input) => (pool as Pool).spawn(sessionId, core.sessionLogic, input),
     isClosing: false,
   };
+  core.toolsets = createToolsets(core, tools.filter(isToolset));
   core.sessionLogic = wireSession(core, parts.compositions);
   const sessions = createChildPool<SessionOrder>((_, own) => {
     pool = own;
@@ -151,6 +154,7 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
 /** Takes no more work, lets runs end for a while, aborts the rest, and waits until every session is gone. */
 async function closeHost(core: HostCore, drainMs: number): Promise<void> {
   core.isClosing = true;
+  core.toolsets?.stopWaiting();
   const allClosed = () => Promise.all([...[...core.trees.values()].map(whenClosed), ...core.closing.values()]);
   const left = allClosed();
   for (const { root } of [...core.trees.values()]) {
@@ -161,7 +165,9 @@ async function closeHost(core: HostCore, drainMs: number): Promise<void> {
   for (const { root } of [...core.trees.values()]) stopRun(root, abortStop('the host is being closed', 'host'));
   await left;
   await allClosed();
+  const released = core.toolsets?.close();
   if (core.strays.size > 0) await within(core, Promise.all(core.strays), core.abortTimeoutMs);
+  await released;
 }
 
 const whenClosed = (tree: HostCore['trees'] extends Map<string, infer T> ? T : never) =>
@@ -201,6 +207,7 @@ function checkOptions(options: HostOptions): void {
     }
   }
   twice(options.tools ?? [], 'tools');
+  problems.push(...toolsetProblems(options.tools ?? []));
   twice(options.agents ?? [], 'agents');
   const { elicitation } = options;
   if (

@@ -14,6 +14,7 @@ import type {
 import type { Stamp } from '../kernel/stamp.js';
 import type { Permits } from './permits.js';
 import type { CompiledAgent, Thread, Tree } from './thread.js';
+import type { Toolsets } from './toolsets.js';
 import type { ElicitationCallback } from './types.js';
 
 /** Finds models by name. */
@@ -38,7 +39,10 @@ export interface HostCore {
   readonly permits: Permits;
   readonly toolTimeoutMs: number;
   readonly abortTimeoutMs: number;
-  readonly hostTools: ReadonlyMap<string, ToolDefinition>;
+  /** Replaced when a toolset brings others. */
+  hostTools: ReadonlyMap<string, ToolDefinition>;
+  /** Nothing: the host has none. */
+  toolsets: Toolsets | undefined;
   readonly agents: ReadonlyMap<string, AgentDefinition>;
   readonly executors: ReadonlyMap<string, ExecutorCreator>;
   /** Patterns whose runs are carried by a logic of their own, and `hierarchical`. */
@@ -49,7 +53,8 @@ export interface HostCore {
   readonly opening: Map<string, Promise<unknown>>;
   /** Sessions that have ended and whose last events are on their way into the store. */
   readonly closing: Map<string, Promise<void>>;
-  readonly compiled: WeakMap<AgentDefinition, CompiledAgent>;
+  /** Begun anew with other host tools. */
+  compiled: WeakMap<AgentDefinition, CompiledAgent>;
   /** Every tool promise that an abort or a timeout left behind, until it settles. */
   readonly strays: Set<Promise<unknown>>;
   sessionLogic: AnyActorLogic;

@@ -171,6 +171,7 @@ export function beginRun(
     source: role === 'user' ? 'user' : 'host',
   });
   tree.merge.completeMessage(thread);
+  if (parent === undefined) tree.host.toolsets?.tellHeld(thread);
   if (options.stop === undefined) return thread.actor.send({ type: 'session.message' });
   run.stop = options.stop;
   endRun(thread, options.stop);

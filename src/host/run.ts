@@ -9,7 +9,8 @@ import { consumeAfter } from './replay.js';
 import { admitInput, beginRun, publishInitialize, type RunInput, toRunInput } from './run-start.js';
 import { pendingOf, stateOf } from './session-state.js';
 import { newSessionId, notice, threadsFrom } from './session-tree.js';
-import type { RunEnd, RunStop, Tree } from './thread.js';
+import type { CompiledAgent, RunEnd, RunStop, Tree } from './thread.js';
+import { unlessStopped } from './toolsets.js';
 import type { Run, RunOptions, RunResult, RunState } from './types.js';
 
 /** Starts a run on a session of its own. Throws what is wrong with the definition or the options; nothing ran then. */
@@ -23,18 +24,23 @@ export function startRun<Output>(
   const sessionId = options.sessionId ?? newSessionId();
   const run = new HostRun<Output>(host, sessionId);
   const admitted = admitInput(compiled, toRunInput(compiled, input));
-  const open = () =>
-    openTree(host, compiled, { ...options, sessionId, oneRun: true, isNew: options.sessionId === undefined });
-  if (admitted instanceof Promise) {
+  const tools = host.toolsets?.ready(agent);
+  const isNew = options.sessionId === undefined;
+  const openWith = (as: CompiledAgent) => openTree(host, as, { ...options, sessionId, oneRun: true, isNew });
+  if (admitted instanceof Promise || tools !== undefined) {
+    const stopped = (stop: () => void) => {
+      run.onAbortEarly = stop;
+    };
+    const known = tools && unlessStopped(tools, options.signal, stopped).then(() => prepare(host, agent, options));
     const opening = async (): Promise<[Tree, RunInput]> => {
-      const ready = await admitted;
+      const [ready, as = compiled] = await Promise.all([admitted, known]);
       host.opening.delete(sessionId);
-      return [await open(), ready];
+      return [await openWith(as), ready];
     };
     run.beginLater(announce(host, sessionId, opening()), options.signal);
     return run;
   }
-  const tree = open();
+  const tree = openWith(compiled);
   if (tree instanceof Promise) {
     run.beginLater(
       tree.then((ready) => [ready, admitted]),
@@ -46,6 +52,8 @@ export function startRun<Output>(
 
 class HostRun<Output> implements Run<Output> {
   readonly result: Promise<RunResult<Output>>;
+  /** Told when it is aborted before it has begun. */
+  onAbortEarly: (() => void) | undefined;
   #resolve!: (result: RunResult<Output>) => void;
   #reject!: (thrown: unknown) => void;
   #tree: Tree | undefined;
@@ -202,7 +210,9 @@ class HostRun<Output> implements Run<Output> {
     const tree = this.#tree;
     if (tree === undefined) {
       // No child is there yet that could be meant.
-      if (threadId === undefined) this.#abortEarly ??= stop;
+      if (threadId !== undefined) return;
+      this.#abortEarly ??= stop;
+      this.onAbortEarly?.();
       return;
     }
     const target = threadId === undefined ? tree.root : this.host.threads.get(`${tree.sessionId}/${threadId}`);

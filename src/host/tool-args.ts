@@ -13,7 +13,7 @@ export function validateArgs(call: Call): undefined | ToolResultData | Promise<T
       ? undefined
       : errorResult('invalid_tool_params', `the arguments of ${call.name} must be an object`);
   }
-  const errors = validateJson(entry.descriptor.parametersSchema, call.args);
+  const errors = validateJson(entry.tool?.checkedSchema ?? entry.descriptor.parametersSchema, call.args);
   return errors instanceof Promise ? errors.then((list) => parseArgs(call, list)) : parseArgs(call, errors);
 }
 

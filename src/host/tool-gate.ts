@@ -50,7 +50,9 @@ function unknownTool(call: Call): ToolResultData {
 /** What the hooks make of a call; changed arguments are validated like those of the model. */
 async function askHooks(call: Call): Promise<{ refusal?: ToolResultData | undefined; raised?: string }> {
   const { name: tool, requestId } = call;
-  const verdict = await fireHook(call.thread, 'before_tool', { tool, args: copyArgs(call.args), requestId });
+  const mcp = call.entry?.tool?.mcp;
+  const payload = { tool, args: copyArgs(call.args), requestId, ...(mcp !== undefined && { mcp: { ...mcp } }) };
+  const verdict = await fireHook(call.thread, 'before_tool', payload);
   if (verdict === undefined) return {};
   const { action, reason, modifications } = verdict;
   if (action !== 'proceed' && action !== 'ask') {

@@ -20,6 +20,7 @@ export function evaluate(call: Call): PolicyDecision | Promise<PolicyDecision> {
       mode: settings.permissionMode,
       executor: thread.agent.driver.descriptor.executor,
       ...(annotations !== undefined && { annotations }),
+      ...(entry?.tool?.mcp !== undefined && { mcpName: entry.tool.mcp.server }),
       structural: entry !== undefined && isStructural(entry),
     },
   });
@@ -51,6 +52,7 @@ function scopeOf(tools: AgentTools): readonly PolicyScopeTool[] {
       name: entry.registered,
       structural: isStructural(entry),
       ...(entry.descriptor.annotations !== undefined && { annotations: entry.descriptor.annotations }),
+      ...(entry.tool?.mcp !== undefined && { mcpName: entry.tool.mcp.server }),
     }));
     scopes.set(tools, scope);
   }

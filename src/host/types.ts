@@ -31,6 +31,7 @@ import type {
   ToolDefinition,
   ToolDescriptor,
   ToolResultData,
+  Toolset,
   TraceContext,
   UsageTotals,
 } from '../contracts/index.js';
@@ -55,7 +56,8 @@ export interface HostLimits {
 export interface HostOptions {
   /** Provider name → model, or a factory of models by the name after `provider/`. `gemini`, `openai`, `openrouter` are built in. */
   models?: Record<string, ModelInterface | ModelFactory>;
-  tools?: readonly ToolDefinition[];
+  /** Tools, and toolsets that are opened before the first run that may use them. */
+  tools?: readonly (ToolDefinition | Toolset)[];
   /** Rule sets (merged by tier and priority) and evaluators (the strictest decides). */
   policy?: readonly (PolicyRuleSet | PolicyEvaluator)[];
   hooks?: readonly (AnyHookDefinition | LifecycleInterceptor)[];

@@ -120,9 +120,9 @@ export function narrowPolicyDecision(decision: unknown): PolicyDecision {
   const rule = text(record, 'rule');
   switch (narrowPolicyOutcome(outcome)) {
     case 'allow':
-      return { outcome: 'allow', ...text(record, 'message'), ...rule };
+      return { outcome: 'allow', ...text(record, 'message'), ...rule, ...commandsIn(record) };
     case 'ask_user':
-      return { outcome: 'ask_user', ...text(record, 'hint'), ...rule };
+      return { outcome: 'ask_user', ...text(record, 'hint'), ...rule, ...commandsIn(record) };
     default: {
       const unclear =
         outcome === 'deny'
@@ -131,6 +131,14 @@ export function narrowPolicyDecision(decision: unknown): PolicyDecision {
       return { outcome: 'deny', reason: unclear, ...text(record, 'reason'), ...rule };
     }
   }
+}
+
+const NOTHING = {};
+
+/** The commands of a command line, for whoever is asked about it. */
+function commandsIn(record: object): { commands?: readonly string[] } {
+  const commands = own(record, 'commands');
+  return Array.isArray(commands) ? { commands: commands.filter((one) => typeof one === 'string') } : NOTHING;
 }
 
 /** Anything but the three known actions is a cancel. */

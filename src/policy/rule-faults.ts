@@ -1,26 +1,33 @@
 import type { PolicyEvaluator } from '../contracts/index.js';
 import type { Problem } from '../kernel/errors.js';
 import { narrowPermissionMode } from '../kernel/narrow.js';
-import { DECISIONS, type PolicyRuleSet, TIERS } from '../kernel/policy-rules.js';
+import { DECISIONS, type PolicyRuleSet, STANDINGS, TIERS } from '../kernel/policy-rules.js';
 import { didYouMean } from '../kernel/text.js';
+import { conditionFaults, type Report } from './condition-faults.js';
 
 const MAX_PRIORITY = 999;
-const RULE_KEYS = [
+export const RULE_KEYS = [
   'toolName',
   'decision',
   'priority',
+  'commandPrefix',
+  'commandRegex',
+  'argsPattern',
+  'mcpName',
   'modes',
   'annotations',
   'principal',
   'context',
+  'allowRedirection',
+  'allowEnv',
+  'sandbox',
   'grant',
+  'always',
   'denyMessage',
   'allowMessage',
 ];
 const CONTEXT_KEYS = ['executor', 'opaque'];
-const SET_KEYS = ['rules', 'tier', 'file'];
-
-type Report = (key: string, message: string) => void;
+const SET_KEYS = ['rules', 'tier', 'file', 'lines', 'standing'];
 
 /** Every fault of what a host was given as policy, each with its place; empty when there is none. Never throws. */
 export function policyFaults(sources: readonly unknown[]): Problem[] {
@@ -37,22 +44,28 @@ export function policyFaults(sources: readonly unknown[]): Problem[] {
 }
 
 function faultsOfSet(set: Record<string, unknown>, say: (path: string, message: string) => void): void {
-  const { rules, tier, file } = set as Partial<Record<keyof PolicyRuleSet, unknown>>;
+  const { rules, tier, file, lines, standing } = set as Partial<Record<keyof PolicyRuleSet, unknown>>;
   const from = typeof file === 'string' && file !== '' ? file : 'policy';
   unknownKeys(set, SET_KEYS, (key, message) => say(`${from}:${key}`, message));
   if (file !== undefined && typeof file !== 'string') say(`${from}:file`, 'must be a text');
   if (tier !== undefined && !isOneOf(TIERS, tier)) say(`${from}:tier`, `must be one of ${TIERS.join(', ')}`);
+  if (standing !== undefined && !isOneOf(Object.keys(STANDINGS), standing)) {
+    say(`${from}:standing`, `must be one of ${Object.keys(STANDINGS).join(', ')}`);
+  }
+  if (standing !== undefined && tier === 'extension') say(`${from}:standing`, 'an extension has no other standing');
   if (!Array.isArray(rules)) return say(`${from}:rules`, 'must be a list of rules');
   rules.forEach((rule: unknown, index) => {
-    const at = `${from}:rules[${index}]`;
-    if (!isRecord(rule)) return say(at, 'must be a rule, that is { toolName, decision }');
-    faultsOfRule(rule, tier, (key, message) => say(`${at}.${key}`, message));
+    const line: unknown = Array.isArray(lines) ? lines[index] : undefined;
+    const at = `${from}:${typeof line === 'number' ? `${line}:` : ''}rules[${index}]`;
+    ruleFaults(rule, tier, (key, message) => say(key === '' ? at : `${at}.${key}`, message));
   });
 }
 
-function faultsOfRule(rule: Record<string, unknown>, tier: unknown, fault: Report): void {
+/** Every fault of one rule of a tier. */
+export function ruleFaults(rule: unknown, tier: unknown, fault: Report): void {
+  if (!isRecord(rule)) return fault('', 'must be a rule, that is { toolName, decision }');
   unknownKeys(rule, RULE_KEYS, fault);
-  const { toolName, decision, priority, modes, annotations, principal, context, grant } = rule;
+  const { toolName, decision, priority, modes, principal, context, grant, always } = rule;
   const names: unknown[] = Array.isArray(toolName) ? toolName : [toolName];
   if (names.length === 0 || !names.every((name) => typeof name === 'string' && name !== '')) {
     fault('toolName', 'must be a tool name, "*", a prefix such as "mcp_*", or a list of them');
@@ -68,44 +81,58 @@ function faultsOfRule(rule: Record<string, unknown>, tier: unknown, fault: Repor
     !(Number.isInteger(priority) && Number(priority) >= 0 && Number(priority) <= MAX_PRIORITY)
   )
     fault('priority', `must be a whole number from 0 to ${MAX_PRIORITY}`);
-  if (modes !== undefined) faultsOfModes(modes, fault);
-  if (annotations !== undefined && !isRecord(annotations)) fault('annotations', 'must be an object of annotations');
+  if (modes !== undefined) faultsOfModes(modes, tier, fault);
   if (principal !== undefined && (typeof principal !== 'string' || principal === '')) {
     fault('principal', 'must be an agent name or a path such as "lead/reviewer"');
   }
-  if (context !== undefined) {
-    if (!isRecord(context)) fault('context', `must be an object of ${CONTEXT_KEYS.join(', ')}`);
-    else unknownKeys(context, CONTEXT_KEYS, (key, message) => fault(`context.${key}`, message));
-  }
+  if (context !== undefined) faultsOfContext(context, fault);
   for (const key of ['denyMessage', 'allowMessage']) {
     if (rule[key] !== undefined && typeof rule[key] !== 'string') fault(key, 'must be a text');
   }
-  if (grant !== undefined && typeof grant !== 'boolean') fault('grant', 'must be true or false');
+  for (const key of ['grant', 'always', 'sandbox', 'allowRedirection']) {
+    if (rule[key] !== undefined && typeof rule[key] !== 'boolean') fault(key, 'must be true or false');
+  }
   if (grant === true && decision !== 'allow') fault('grant', 'only an allow can be granted');
   if (grant === true && principal === undefined) fault('grant', 'needs the principal that it is granted to');
+  if (always === true && (decision !== 'allow' || (tier !== undefined && tier !== 'user'))) {
+    fault('always', 'is for an allow of the user, chosen at a question');
+  }
+  conditionFaults(rule, names, fault);
   if (tier !== 'extension') return;
   if (decision === 'allow') fault('decision', 'an extension cannot allow');
   if (grant === true) fault('grant', 'an extension cannot grant');
 }
 
-function faultsOfModes(modes: unknown, fault: Report): void {
+function faultsOfContext(context: unknown, fault: Report): void {
+  if (!isRecord(context)) return fault('context', `must be an object of ${CONTEXT_KEYS.join(', ')}`);
+  unknownKeys(context, CONTEXT_KEYS, (key, message) => fault(`context.${key}`, message));
+  const { executor, opaque } = context;
+  if (executor !== undefined && typeof executor !== 'string') fault('context.executor', 'must be a text');
+  if (opaque !== undefined && typeof opaque !== 'boolean') fault('context.opaque', 'must be true or false');
+}
+
+function faultsOfModes(modes: unknown, tier: unknown, fault: Report): void {
   if (!Array.isArray(modes) || modes.length === 0) return fault('modes', 'must be a list of permission modes');
   for (const mode of modes) {
-    if (mode !== 'default' && narrowPermissionMode(mode) === 'default') {
+    const meant = narrowPermissionMode(mode);
+    if (mode !== 'default' && meant === 'default') {
       fault('modes', `no permission mode ${JSON.stringify(mode)}${didYouMean(String(mode), MODES)}`);
+    }
+    if (tier === 'extension' && meant === 'autonomous') {
+      fault('modes', 'an extension has no say in the autonomous mode');
     }
   }
 }
 
 const MODES = ['default', 'auto_edit', 'autonomous', 'plan', 'dont_ask'];
 
-function unknownKeys(object: Record<string, unknown>, known: readonly string[], fault: Report): void {
+export function unknownKeys(object: Record<string, unknown>, known: readonly string[], fault: Report): void {
   for (const key of Object.keys(object)) {
     if (!known.includes(key)) fault(key, `unknown key${didYouMean(key, known)}; known: ${known.join(', ')}`);
   }
 }
 
-const isRecord = (value: unknown): value is Record<string, unknown> =>
+export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 const isOneOf = (list: readonly string[], value: unknown) => typeof value === 'string' && list.includes(value);
 /** Whatever else it holds: an evaluator may well keep rules of its own. */

@@ -1,8 +1,8 @@
 import { chmod, mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import type { ToolDefinition, ToolResultData } from '../../src/contracts/index.js';
-import { workspaceTools } from '../../src/tools/workspace.js';
+import type { ToolDefinition, ToolPreview, ToolResultData, ToolUpdate } from '../../src/contracts/index.js';
+import { type WorkspaceOptions, workspaceTools } from '../../src/tools/workspace.js';
 
 /** A folder `ws` with these files, inside a folder of its own, both gone after `remove`. Contents by path. */
 export async function workspaceFolder(files: Record<string, string | Uint8Array> = {}) {
@@ -19,11 +19,25 @@ export async function workspaceFolder(files: Record<string, string | Uint8Array>
 }
 
 /** Calls the tools of a workspace as a host does. */
-export function callerOf(root: string, signal: AbortSignal = new AbortController().signal) {
-  const tools = new Map(workspaceTools({ root }).map((tool): [string, ToolDefinition] => [tool.name, tool]));
+export function callerOf(
+  root: string,
+  signal: AbortSignal = new AbortController().signal,
+  options: Partial<WorkspaceOptions> & { progress?: (update: ToolUpdate) => void } = {},
+) {
+  const { progress = () => {}, ...rest } = options;
+  const tools = new Map(workspaceTools({ root, ...rest }).map((tool): [string, ToolDefinition] => [tool.name, tool]));
   return async (name: string, args: object = {}): Promise<ToolResultData> => {
     const execute = tools.get(name)?.execute as (args: object, context: object) => Promise<ToolResultData>;
-    return execute(args, { signal });
+    return execute(args, { signal, progress });
+  };
+}
+
+/** Previews a call as a host does before it asks. */
+export function previewerOf(root: string, options: Partial<WorkspaceOptions> = {}) {
+  const tools = workspaceTools({ root, ...options });
+  return async (name: string, args: object): Promise<ToolPreview> => {
+    const preview = tools.find((tool) => tool.name === name)?.preview as (args: object) => Promise<ToolPreview>;
+    return preview(args);
   };
 }
 

@@ -13,6 +13,7 @@ export interface OpenFile {
   readonly handle: FileHandle;
   /** Bytes. */
   readonly size: number;
+  readonly stats: BigIntStats;
 }
 
 /**
@@ -31,7 +32,7 @@ export async function openFileInside(workspace: Workspace, absolute: string, pat
     if (stats.isDirectory()) throw new WorkspaceRefusal('execution_failed', `${quoted(path)} is a folder.`);
     if (!stats.isFile()) throw new WorkspaceRefusal('execution_failed', `${quoted(path)} is not a regular file.`);
     if (!(await liesInside(workspace, handle, absolute, stats))) throw moved(path);
-    return { handle, size: Number(stats.size) };
+    return { handle, size: Number(stats.size), stats };
   } catch (thrown) {
     await handle.close();
     throw refusalFor(thrown, path);
@@ -96,15 +97,15 @@ export async function isSameInside(workspace: Workspace, absolute: string, opene
   return isInside(workspace.root, real) && sameFile(await lstat(real, { bigint: true }), opened);
 }
 
-const sameFile = (one: BigIntStats, other: BigIntStats) => one.dev === other.dev && one.ino === other.ino;
+export const sameFile = (one: BigIntStats, other: BigIntStats) => one.dev === other.dev && one.ino === other.ino;
 
 /** The kernel's own answer to where an open file lies; nothing where it gives none (no Linux, no /proc). */
-async function realPathOf(handle: FileHandle): Promise<string | undefined> {
+export async function realPathOf(handle: FileHandle): Promise<string | undefined> {
   if (process.platform !== 'linux') return undefined;
   return readlink(descriptorPath(handle)).catch(() => undefined);
 }
 
-const descriptorPath = (handle: FileHandle) => `/proc/self/fd/${handle.fd}`;
+export const descriptorPath = (handle: FileHandle) => `/proc/self/fd/${handle.fd}`;
 
 function moved(path: string): WorkspaceRefusal {
   return new WorkspaceRefusal(

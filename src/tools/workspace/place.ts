@@ -41,8 +41,18 @@ export function isInside(root: string, absolute: string): boolean {
  * the file system is asked whether it exists, so the answer tells nothing about it.
  */
 export async function locate(workspace: Workspace, path: string): Promise<Place> {
-  const absolute = await follow(workspace, lexically(workspace, path), path, 0);
-  return placeOf(workspace, absolute);
+  const found = await locateAny(workspace, path);
+  if (!found.exists) throw new WorkspaceRefusal('file_not_found', `${quoted(path)} does not exist.`);
+  return found;
+}
+
+/**
+ * The same for what need not exist. Then every link on the way was followed too, a link that leads to nothing as well:
+ * the place is where a file would come to lie, and of its folders the last ones may be missing.
+ */
+export async function locateAny(workspace: Workspace, path: string): Promise<Place & { readonly exists: boolean }> {
+  const { absolute, exists } = await follow(workspace, lexically(workspace, path), path, 0);
+  return { ...placeOf(workspace, absolute), exists };
 }
 
 export function placeOf(workspace: Workspace, absolute: string): Place {
@@ -61,12 +71,18 @@ function lexically(workspace: Workspace, path: string): string {
   throw outside(path);
 }
 
-async function follow(workspace: Workspace, absolute: string, asked: string, links: number): Promise<string> {
+interface Followed {
+  /** Without a symbolic link on the way. */
+  readonly absolute: string;
+  readonly exists: boolean;
+}
+
+async function follow(workspace: Workspace, absolute: string, asked: string, links: number): Promise<Followed> {
   if (!isInside(workspace.root, absolute)) throw outside(asked);
   try {
     const real = await realpath(absolute);
     if (!isInside(workspace.root, real)) throw outside(asked);
-    return real;
+    return { absolute: real, exists: true };
   } catch (thrown) {
     const code = fsCode(thrown);
     if (code !== 'ENOENT' && code !== 'ENOTDIR') throw refusalFor(thrown, asked);
@@ -74,11 +90,13 @@ async function follow(workspace: Workspace, absolute: string, asked: string, lin
   return followMissing(workspace, absolute, asked, links);
 }
 
-/** `absolute` leads to nothing: finds out whether that nothing would be inside, and throws what to say about it. */
-async function followMissing(workspace: Workspace, absolute: string, asked: string, links: number): Promise<string> {
-  const parent = absolute === workspace.root ? absolute : await follow(workspace, dirname(absolute), asked, links);
-  const target = await readlink(join(parent, basename(absolute))).catch(() => undefined);
-  if (target === undefined) throw new WorkspaceRefusal('file_not_found', `${quoted(asked)} does not exist.`);
+/** `absolute` leads to nothing: finds out where that nothing would be. */
+async function followMissing(workspace: Workspace, absolute: string, asked: string, links: number): Promise<Followed> {
+  const parent =
+    absolute === workspace.root ? absolute : (await follow(workspace, dirname(absolute), asked, links)).absolute;
+  const missing = join(parent, basename(absolute));
+  const target = await readlink(missing).catch(() => undefined);
+  if (target === undefined) return { absolute: missing, exists: false };
   if (links >= MAX_LINKS) throw refusalFor(Object.assign(new Error(), { code: 'ELOOP' }), asked);
   return follow(workspace, resolve(parent, target), asked, links + 1);
 }

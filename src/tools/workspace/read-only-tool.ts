@@ -1,15 +1,10 @@
-import type { Bag, JsonSchema, ToolContext, ToolDefinition, ToolResultData } from '../../contracts/index.js';
+import type { Bag, ToolContext, ToolDefinition, ToolResultData } from '../../contracts/index.js';
 import { openWorkspace, type Workspace } from './place.js';
 import { refused, WorkspaceRefusal } from './refusal.js';
+import { describedAs, descriptorOf, type ToolText } from './tool-text.js';
 
-export interface ReadOnlyTool<Args> {
-  readonly name: string;
-  readonly displayName: string;
-  readonly description: string;
+export interface ReadOnlyTool<Args> extends ToolText {
   readonly category: 'read' | 'search';
-  /** Properties of the arguments. No others are taken. */
-  readonly properties: Readonly<Record<string, JsonSchema>>;
-  readonly required: readonly string[];
   /** For a person: what the call is about, and where. */
   describe(args: Args): { title: string; path?: string; line?: number };
   /** May throw `WorkspaceRefusal`, which becomes an error result. */
@@ -21,23 +16,8 @@ export function readOnlyTool<Args>(root: string, tool: ReadOnlyTool<Args>): Tool
   return {
     kind: 'tool',
     name: tool.name,
-    descriptor: {
-      name: tool.name,
-      displayName: tool.displayName,
-      description: tool.description,
-      parametersSchema: {
-        type: 'object',
-        properties: tool.properties,
-        required: tool.required,
-        additionalProperties: false,
-      },
-      annotations: { readOnly: true, category: tool.category },
-    },
-    describe: (args: Args) => {
-      const { title, path, line } = tool.describe(args);
-      if (path === undefined) return { title };
-      return { title, locations: [line === undefined ? { path } : { path, line }] };
-    },
+    descriptor: descriptorOf(tool, { readOnly: true, category: tool.category }),
+    describe: (args: Args) => describedAs(tool.describe(args)),
     execute: async (args: Args, { signal }: Pick<ToolContext, 'signal'>) => {
       try {
         signal.throwIfAborted();

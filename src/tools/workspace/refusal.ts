@@ -31,14 +31,33 @@ export function fsCode(thrown: unknown): string | undefined {
   return thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : undefined;
 }
 
+const WRITE_REASONS: Readonly<Record<string, { errorType: ToolErrorType; reason: string }>> = {
+  ENOENT: { errorType: 'execution_failed', reason: 'cannot be written: its folder is gone' },
+  ENOTDIR: { errorType: 'execution_failed', reason: 'cannot be written: a part of the path is not a folder' },
+  EACCES: { errorType: 'execution_failed', reason: 'cannot be written: permission denied' },
+  EPERM: { errorType: 'execution_failed', reason: 'cannot be written: not permitted' },
+  EROFS: { errorType: 'execution_failed', reason: 'cannot be written: the file system is read-only' },
+  ELOOP: { errorType: 'execution_failed', reason: 'was replaced by a symbolic link while it was written' },
+  ENAMETOOLONG: { errorType: 'execution_failed', reason: 'cannot be written: the name is too long' },
+  EMFILE: { errorType: 'execution_failed', reason: 'cannot be written: too many files are open' },
+  ENOSPC: { errorType: 'no_space_left', reason: 'cannot be written: there is no space left on the disk' },
+  EDQUOT: { errorType: 'no_space_left', reason: 'cannot be written: the quota of the disk is used up' },
+};
+
 /** A file system error about `path` as a refusal that shows no machine path. Anything else comes back as it is. */
-export function refusalFor(thrown: unknown, path: string): unknown {
+export const refusalFor = (thrown: unknown, path: string): unknown => refusalBy(REASONS, thrown, path, 'read');
+
+/** The same for an error on writing. A full disk is told apart, as it ends a run. */
+export const writeRefusalFor = (thrown: unknown, path: string): unknown =>
+  refusalBy(WRITE_REASONS, thrown, path, 'written');
+
+function refusalBy(reasons: typeof REASONS, thrown: unknown, path: string, done: string): unknown {
   const code = fsCode(thrown);
   if (code === undefined || thrown instanceof WorkspaceRefusal) return thrown;
-  const known = REASONS[code];
+  const known = reasons[code];
   return known
     ? new WorkspaceRefusal(known.errorType, `${quoted(path)} ${known.reason}.`)
-    : new WorkspaceRefusal('execution_failed', `${quoted(path)} cannot be read (${code}).`);
+    : new WorkspaceRefusal('execution_failed', `${quoted(path)} cannot be ${done} (${code}).`);
 }
 
 /** An error result of one sentence. */

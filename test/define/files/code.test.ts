@@ -28,6 +28,9 @@ describe('a code file that the user names', () => {
       'list_directory',
       'glob',
       'search_text',
+      'write_file',
+      'replace',
+      'run_shell_command',
     ]);
     expect(definition.descriptor.metadata).toEqual({ filePath: name, hash: expect.stringMatching(/^[0-9a-f]{64}$/) });
     expect(files).toEqual([join(folder, name)]);

@@ -1,0 +1,33 @@
+import { readFile } from 'node:fs/promises';
+import { isAbsolute, relative, resolve } from 'node:path';
+import { type Problem, TroupeError } from '../kernel/errors.js';
+import type { PolicyRuleSet } from '../kernel/policy-rules.js';
+import { policyFromToml } from '../policy/toml.js';
+import type { CommandIo } from './command-io.js';
+
+/** The rules of policy files, as a user's, and every fault of all of them. A file that cannot be read throws. */
+export async function readPolicyFiles(
+  files: readonly string[],
+  { cwd }: Pick<CommandIo, 'cwd'>,
+): Promise<{ sets: PolicyRuleSet[]; problems: Problem[] }> {
+  const sets: PolicyRuleSet[] = [];
+  const problems: Problem[] = [];
+  for (const typed of files) {
+    const path = resolve(cwd, typed);
+    // As short as it was typed: this is how the file is called in every message.
+    const file = isAbsolute(typed) ? typed : relative(cwd, path);
+    const text = await readFile(path, 'utf8').catch((thrown: NodeJS.ErrnoException) => {
+      throw new TroupeError({
+        code: 'BAD_USE',
+        message: `${file}: cannot be read (${thrown.code ?? 'unknown fault'})`,
+      });
+    });
+    try {
+      sets.push(policyFromToml(text, { file, tier: 'user' }));
+    } catch (thrown) {
+      if (!(thrown instanceof TroupeError)) throw thrown;
+      problems.push(...thrown.problems);
+    }
+  }
+  return { sets, problems };
+}

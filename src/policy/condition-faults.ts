@@ -1,0 +1,66 @@
+import { readPolicyPattern } from './pattern.js';
+import { readPrefix } from './shell/prefix-words.js';
+import { runsNoCommand } from './tool-names.js';
+
+/** Tells a fault of a key; the empty key is the rule itself. */
+export type Report = (key: string, message: string) => void;
+
+/** Faults of what a rule asks of commands, arguments, servers and annotations; above all what can never match. */
+export function conditionFaults(rule: Record<string, unknown>, names: readonly unknown[], fault: Report): void {
+  const { commandPrefix, commandRegex, argsPattern, mcpName, annotations, allowEnv } = rule;
+  if (commandPrefix !== undefined && commandRegex !== undefined) {
+    fault('commandRegex', 'cannot stand beside commandPrefix: write two rules');
+  }
+  if (commandPrefix !== undefined) {
+    if (typeof commandPrefix !== 'string') fault('commandPrefix', 'must be a text');
+    else {
+      const read = readPrefix(commandPrefix);
+      if ('fault' in read) fault('commandPrefix', `can never match: it ${read.fault}`);
+    }
+  }
+  pattern('commandRegex', commandRegex);
+  pattern('argsPattern', argsPattern);
+  if (typeof argsPattern === 'string' && argsPattern.includes('": ')) {
+    fault('argsPattern', 'can never match: in canonical JSON no space stands behind a colon');
+  }
+  for (const [key, value] of [
+    ['commandPrefix', commandPrefix],
+    ['commandRegex', commandRegex],
+  ] as const) {
+    const other = names.find((name) => typeof name === 'string' && runsNoCommand(name));
+    if (value !== undefined && other !== undefined) fault(key, `can never match: ${String(other)} runs no command`);
+  }
+  if (mcpName !== undefined) {
+    if (typeof mcpName !== 'string' || mcpName === '') fault('mcpName', 'must be the name of an MCP server');
+    else if (!names.some(mayBeOfServer)) {
+      fault('mcpName', `can never match: no tool of a server is called ${names.join(' or ')}`);
+    }
+  }
+  if (annotations !== undefined && !areAnnotations(annotations)) {
+    fault('annotations', 'must be an object of texts, numbers and booleans, or a list of names');
+  }
+  if (allowEnv !== undefined && !(Array.isArray(allowEnv) && allowEnv.every(isVariable))) {
+    fault('allowEnv', 'must be a list of names of variables');
+  }
+
+  function pattern(key: string, source: unknown): void {
+    if (source === undefined) return;
+    if (typeof source !== 'string') return fault(key, 'must be a pattern, as a text');
+    const read = readPolicyPattern(source);
+    if ('fault' in read) fault(key, read.fault);
+  }
+}
+
+const mayBeOfServer = (name: unknown) =>
+  typeof name === 'string' && (name.startsWith('mcp_') || (name.endsWith('*') && 'mcp_'.startsWith(name.slice(0, -1))));
+
+const isVariable = (name: unknown) => typeof name === 'string' && /^[A-Za-z_]\w*$/.test(name);
+
+function areAnnotations(value: unknown): boolean {
+  if (Array.isArray(value)) return value.length > 0 && value.every((name) => typeof name === 'string' && name !== '');
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    Object.values(value).every((one) => ['string', 'number', 'boolean'].includes(typeof one))
+  );
+}

@@ -1,0 +1,56 @@
+import type { PolicyScope, PolicyScopeTool } from '../contracts/index.js';
+import { narrowPermissionMode } from '../kernel/narrow.js';
+import { judge } from './decide.js';
+import type { RankedRule } from './ranked-rules.js';
+
+const NONE: readonly string[] = Object.freeze([]);
+
+/**
+ * The names that the rules deny whatever the arguments. Worked out once per list of tools and scope; without a deny
+ * rule, and outside plan mode, there is nothing to work out.
+ */
+export function createExclusion(rules: readonly RankedRule[]): (scope: PolicyScope) => readonly string[] {
+  const spelledOut = rules
+    .filter(({ rule }) => rule.decision === 'deny')
+    .flatMap(({ names }) => names.filter((name) => !name.endsWith('*')))
+    .map((name): PolicyScopeTool => ({ name }));
+  const denies = rules.some(({ rule }) => rule.decision === 'deny');
+  const known = new WeakMap<readonly PolicyScopeTool[], Map<string, readonly string[]>>();
+  return (scope) => {
+    const { tools = spelledOut, mode = 'default', principal = '', principalPath = '', executor } = scope;
+    if (!denies && narrowPermissionMode(mode) !== 'plan') return NONE;
+    let byScope = known.get(tools);
+    if (byScope === undefined) {
+      byScope = new Map();
+      known.set(tools, byScope);
+    }
+    const key = `${mode}|${executor ?? ''}|${principal}|${principalPath}`;
+    let excluded = byScope.get(key);
+    if (excluded === undefined) {
+      excluded = tools
+        .filter((tool) => isDenied(rules, { ...scope, mode, principal, principalPath }, tool))
+        .map(({ name }) => name);
+      byScope.set(key, excluded);
+    }
+    return excluded;
+  };
+}
+
+function isDenied(rules: readonly RankedRule[], scope: PolicyScope, tool: PolicyScopeTool): boolean {
+  const { mode, principal, principalPath, executor, actingFor } = scope;
+  const { name, annotations, structural, mcpName } = tool;
+  const request = {
+    action: name,
+    ...(principal !== undefined && { principal }),
+    ...(principalPath !== undefined && { principalPath }),
+    ...(actingFor !== undefined && { actingFor }),
+    context: {
+      ...(mode !== undefined && { mode }),
+      ...(executor !== undefined && { executor }),
+      ...(annotations !== undefined && { annotations }),
+      ...(structural !== undefined && { structural }),
+      ...(mcpName !== undefined && { mcpName }),
+    },
+  };
+  return judge(rules, request, { kind: 'scope' })?.outcome === 'deny';
+}

@@ -1,0 +1,21 @@
+import type { ShellWord } from './command.js';
+import { findPredicates } from './find-predicates.js';
+import { type Launch, notKnown, withPlaceholder } from './launched.js';
+
+const STARTS = new Set(['-exec', '-execdir', '-ok', '-okdir']);
+
+/** The commands that `find` would run for what it finds. */
+export function launchFind(words: readonly ShellWord[]): Launch | undefined {
+  const commands: (readonly ShellWord[])[] = [];
+  const predicates = findPredicates(words);
+  for (const at of predicates) {
+    if (!STARTS.has(words[at]?.value ?? '')) continue;
+    const rest = words.slice(at + 1);
+    const length = rest.findIndex(
+      ({ value }, index) => value === ';' || (value === '+' && rest[index - 1]?.value === '{}'),
+    );
+    if (length < 0) return notKnown('where the command that find starts ends is not known');
+    commands.push(withPlaceholder(rest.slice(0, length), '{}'));
+  }
+  return commands.length === 0 ? undefined : { commands, passesOn: false };
+}

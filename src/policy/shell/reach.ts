@@ -1,0 +1,44 @@
+import { programOf, type ShellWord } from './command.js';
+import { reachAwk } from './reach-awk.js';
+import { reachFind } from './reach-find.js';
+import { reachGit } from './reach-git.js';
+import { reachInterpreter } from './reach-interpreter.js';
+import { reachOperands } from './reach-operands.js';
+import { optionReaches, type Reach } from './reach-options.js';
+import { reachSed } from './reach-sed.js';
+import { OPTION_TABLES } from './reach-tables.js';
+import { reachTar } from './reach-tar.js';
+
+const SPECIAL: ReadonlyMap<string, (words: readonly ShellWord[]) => Reach[]> = new Map([
+  ['find', reachFind],
+  ['gfind', reachFind],
+  ['sed', reachSed],
+  ['gsed', reachSed],
+  ['ssed', reachSed],
+  ['awk', reachAwk],
+  ['gawk', reachAwk],
+  ['mawk', reachAwk],
+  ['nawk', reachAwk],
+  ['original-awk', reachAwk],
+  ['git', reachGit],
+  ['tar', reachTar],
+  ['gtar', reachTar],
+  ['bsdtar', reachTar],
+]);
+const INTERPRETER =
+  /^(?:python|pypy|perl|ruby|jruby|node|nodejs|deno|bun|php|lua|luajit|Rscript|tclsh|wish|expect|guile|ghc|ghci|runghc|irb|osascript|groovy|scala|swift|julia|elixir|erl|escript|racket|sbcl|clisp|ocaml|tsx|ts-node|jiti|jshell|R|octave|gnuplot|maxima)[\d.]*$/;
+
+/**
+ * The words by which a command would run or write something that its name does not say: no rule that merely begins
+ * with that name is meant to allow it. Empty for a command that is not known to have any.
+ */
+export function reachesOf(words: readonly ShellWord[]): Reach[] {
+  const program = programOf(words);
+  if (program === undefined) return [];
+  const special = SPECIAL.get(program);
+  if (special !== undefined) return special(words);
+  if (INTERPRETER.test(program)) return reachInterpreter(words);
+  const table = OPTION_TABLES.get(program);
+  const reaches = table === undefined ? [] : optionReaches(words, table);
+  return [...reaches, ...reachOperands(program, words)];
+}

@@ -1,0 +1,74 @@
+import type { CommandArgument, DoubleQuotedChild, Word, WordPart } from 'unbash';
+import type { ShellWord } from './command.js';
+
+/** What a part adds to its word: a text that is known, or how many words something not known may make of it. */
+type Piece = { readonly known: string } | ShellWord['many'];
+
+/** What is known of a word after the shell has taken quotes and backslashes away, without running anything. */
+export function readWord(word: Word): ShellWord {
+  const { text, parts } = word;
+  // A tilde at the beginning becomes a folder, whichever the user's is.
+  if (text.startsWith('~')) return unknownWord(text, '~', parts === undefined ? 'one' : 'any');
+  if (parts === undefined) return { text, value: word.value, head: word.value, many: 'one' };
+  let head = '';
+  let isKnown = true;
+  let many: ShellWord['many'] = 'one';
+  for (const part of parts) {
+    for (const piece of readPart(part)) {
+      if (typeof piece === 'object') {
+        if (isKnown) head += piece.known;
+      } else {
+        isKnown = false;
+        if (piece === 'any' || (piece === 'alike' && many === 'one')) many = piece;
+      }
+    }
+  }
+  return isKnown ? { text, value: head, head, many: 'one' } : unknownWord(text, head, many);
+}
+
+const unknownWord = (text: string, head: string, many: ShellWord['many']): ShellWord => ({
+  text,
+  value: undefined,
+  head,
+  many,
+});
+
+function readPart(part: WordPart): Piece[] {
+  switch (part.type) {
+    case 'Literal':
+    case 'SingleQuoted':
+    case 'AnsiCQuoted':
+      return [{ known: part.value }];
+    case 'DoubleQuoted':
+      return part.parts.map(readQuoted);
+    // What it says depends on the language of the machine.
+    case 'LocaleString':
+      return ['one'];
+    case 'ProcessSubstitution':
+      return [{ known: '/dev/fd/' }, 'one'];
+    case 'Glob':
+      return [part.parts?.some(({ type }) => type !== 'Literal') ? 'any' : 'alike'];
+    case 'BraceExpansion':
+      return [part.parts === undefined ? 'alike' : 'any'];
+    default:
+      return ['any'];
+  }
+}
+
+/** Between double quotes nothing is split, save the lists that are made to be. */
+function readQuoted(part: DoubleQuotedChild): Piece {
+  if (part.type === 'Literal') return { known: part.value };
+  return /[@*]/.test(part.text) && part.type !== 'CommandExpansion' ? 'any' : 'one';
+}
+
+/** An argument that looks like an assignment is a word as well. */
+export function readArgument(argument: CommandArgument): ShellWord {
+  if (argument.type === 'Word') return readWord(argument);
+  const { text, name, value, append, index } = argument;
+  const head = `${name}${append ? '+=' : '='}`;
+  if (index !== undefined || value.type !== 'Word') return unknownWord(text, name, 'one');
+  const read = readWord(value);
+  return read.value === undefined || read.text.includes('~')
+    ? unknownWord(text, `${head}${read.head}`, 'one')
+    : { text, value: head + read.value, head: head + read.value, many: 'one' };
+}

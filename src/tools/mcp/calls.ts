@@ -1,0 +1,134 @@
+import type { CallToolRequestOptions } from '@modelcontextprotocol/client';
+import type { Clock, ToolContext, ToolResultData } from '../../contracts/index.js';
+import { validateJson } from '../../kernel/schema.js';
+import { type Connection, NO_TIMEOUT } from './connection.js';
+import { type Deadline, startDeadline } from './deadline.js';
+import { answerInput } from './elicitation.js';
+import { failedResult, McpFailure } from './failure.js';
+import type { CallableTool } from './listed-tool.js';
+import { plainWords, wellFormed } from './plain-words.js';
+import { toResourceResult, toResult } from './results.js';
+
+/** One call under way on a connection. */
+export interface ActiveCall {
+  readonly server: string;
+  readonly call: ToolContext;
+  readonly clock: Clock;
+  /** Undefined: only the host limits it. */
+  readonly limitMs: number | undefined;
+  readonly connection: Connection;
+  /** Stands still while a person is asked. */
+  deadline: Deadline | undefined;
+}
+
+type Bag = Record<string, unknown>;
+
+/** A server may ask for input so often before it has to come to an end. */
+const MOST_ROUNDS = 10;
+const ROUND_PAUSE_MS = 250;
+const MOST_UPDATES = 1_000;
+const LONGEST_UPDATE = 4_000;
+
+const isBag = (value: unknown): value is Bag => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Calls a tool and answers what the server asks meanwhile. Rejects with what went wrong. */
+export async function callTool(active: ActiveCall, tool: CallableTool, args: unknown): Promise<ToolResultData> {
+  const params = { name: tool.name, arguments: isBag(args) ? args : {} };
+  const answer = await withinLimits(active, (signal) =>
+    askUntilDone(active, params, {
+      signal,
+      timeout: NO_TIMEOUT,
+      allowInputRequired: true,
+      onprogress: progressOf(active.call),
+      // Without an output schema: the client would refuse the call of a tool whose schema it cannot compile.
+      toolDefinition: { name: tool.name, inputSchema: isBag(tool.inputSchema) ? tool.inputSchema : {} } as never,
+    }),
+  );
+  const { structuredContent, isError } = answer;
+  if (tool.outputSchema !== undefined && structuredContent !== undefined && isError !== true) {
+    const faults = await validateJson(tool.outputSchema, structuredContent);
+    if (faults.length > 0) {
+      const said = plainWords(faults.join('; '), 1_000);
+      return failedResult(active.server, `answered with what does not fit its own output schema: ${said}`);
+    }
+  }
+  return toResult(answer);
+}
+
+/** Reads a resource by its URI. Rejects with what went wrong. */
+export async function readResource(active: ActiveCall, uri: string): Promise<ToolResultData> {
+  const { client } = active.connection;
+  const read = await withinLimits(active, (signal) =>
+    client.readResource({ uri }, { signal, timeout: NO_TIMEOUT, cacheMode: 'bypass' }),
+  );
+  return toResourceResult(read);
+}
+
+/**
+ * Since revision 2026-07-28 a server that needs input ends its answer with what it asks, and is called again with the
+ * answers and with the state that it gave along.
+ */
+async function askUntilDone(active: ActiveCall, params: Bag, options: CallToolRequestOptions): Promise<Bag> {
+  const { client } = active.connection;
+  let given: Bag = {};
+  for (let round = 0; round <= MOST_ROUNDS; round++) {
+    const answer: Bag = await client.callTool({ ...params, ...given } as never, options);
+    if (answer.resultType !== 'input_required') return answer;
+    const asked = Object.entries(isBag(answer.inputRequests) ? answer.inputRequests : {});
+    const inputResponses: [string, unknown][] = [];
+    for (const [key, request] of asked) inputResponses.push([key, await answerInput(active, request)]);
+    if (asked.length === 0) await pause(active, options.signal as AbortSignal);
+    given = {
+      ...(asked.length > 0 && { inputResponses: Object.fromEntries(inputResponses) }),
+      ...(answer.requestState !== undefined && { requestState: answer.requestState }),
+    };
+  }
+  throw new McpFailure(`still asks for input after ${MOST_ROUNDS} rounds`);
+}
+
+function pause({ clock }: ActiveCall, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const cancel = clock.schedule(done, ROUND_PAUSE_MS);
+    function done(): void {
+      cancel();
+      signal.removeEventListener('abort', done);
+      resolve();
+    }
+    signal.addEventListener('abort', done, { once: true });
+  });
+}
+
+/** Ends the work when the call is aborted, or its time is used up: the server is told, and not waited for. */
+async function withinLimits<T>(active: ActiveCall, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const { call, clock, limitMs } = active;
+  const limits = new AbortController();
+  const onAbort = () => limits.abort(new McpFailure('was told to stop: the call was cancelled'));
+  if (call.signal.aborted) onAbort();
+  call.signal.addEventListener('abort', onAbort, { once: true });
+  active.deadline = startDeadline(clock, limitMs, () =>
+    limits.abort(new McpFailure(`did not answer within ${limitMs} ms`)),
+  );
+  try {
+    limits.signal.throwIfAborted();
+    return await work(limits.signal);
+  } catch (thrown) {
+    throw limits.signal.aborted ? limits.signal.reason : thrown;
+  } finally {
+    active.deadline.end();
+    call.signal.removeEventListener('abort', onAbort);
+  }
+}
+
+/** Progress for display. A server that floods us is not listened to any more. */
+function progressOf({ progress }: ToolContext): NonNullable<CallToolRequestOptions['onprogress']> {
+  let updates = 0;
+  return ({ progress: done, total, message }) => {
+    if (++updates > MOST_UPDATES) return;
+    const text = typeof message === 'string' ? wellFormed(message).slice(0, LONGEST_UPDATE) : '';
+    progress({
+      ...(text !== '' && { content: [{ type: 'text', text: plainWords(text, LONGEST_UPDATE) }] }),
+      ...(typeof total === 'number' && total > 0 && { progress: done / total }),
+      data: { progress: done, ...(total !== undefined && { total }) },
+    });
+  };
+}

@@ -1,0 +1,127 @@
+import { expect, test, vi } from 'vitest';
+import type { ToolDefinition, ToolPreview } from '../../src/contracts/index.js';
+import { expectNoLeaks, virtualClock } from '../../src/testing/index.js';
+import { deferred, settle } from '../support/team.js';
+import { calls, runDesk } from './tool-desk.js';
+
+type Preview = NonNullable<ToolDefinition['preview']>;
+
+const saving = (preview: unknown, execute = vi.fn(() => 'saved')): ToolDefinition => ({
+  kind: 'tool',
+  name: 'save',
+  descriptor: { name: 'save', description: 'Saves.', parametersSchema: { type: 'object' } },
+  preview: preview as Preview,
+  execute,
+});
+const script = [calls(['save', { text: 'x' }])];
+const accept = { action: 'accept' };
+
+test('a question shows the diff that the tool makes of the arguments', async () => {
+  const preview = vi.fn((args: { text: string }) => Promise.resolve({ diff: `+${args.text}\n` }));
+  const { questions } = await runDesk({ own: [saving(preview)], script, answer: accept });
+  expect(questions[0]?.context).toMatchObject({ diff: '+x\n' });
+  expect(preview).toHaveBeenCalledTimes(1);
+});
+
+test('a call that nobody is asked about is not previewed', async () => {
+  const preview = vi.fn(() => ({ diff: '+x\n' }));
+  await runDesk({ own: [saving(preview)], script, run: { permissionMode: 'autonomous' } });
+  expect(preview).not.toHaveBeenCalled();
+});
+
+test('a preview reads a copy: what it does to its arguments changes no call', async () => {
+  const execute = vi.fn(() => 'saved');
+  const spoil = (args: { text: string }) => {
+    args.text = 'spoilt';
+    return {};
+  };
+  const { questions } = await runDesk({ own: [saving(spoil, execute)], script, answer: accept });
+  expect(questions[0]?.context?.args).toEqual({ text: 'x' });
+  expect(execute).toHaveBeenCalledWith({ text: 'x' }, expect.anything());
+});
+
+test.each<[string, Preview | (() => unknown), string]>([
+  [
+    'throws',
+    () => {
+      throw new Error('no such file');
+    },
+    'what would change is not known: no such file',
+  ],
+  ['rejects', () => Promise.reject(new Error('no such file')), 'what would change is not known: no such file'],
+  ['says why the call would fail', () => ({ problem: 'it is not there' }), 'it is not there'],
+])('where a preview %s, the question says so and is asked all the same', async (_, preview, problem) => {
+  const { questions, responses } = await runDesk({ own: [saving(preview)], script, answer: accept });
+  expect(questions[0]?.context).toMatchObject({ problem });
+  expect(questions[0]?.context).not.toHaveProperty('diff');
+  expect(responses[0]?.llmContent).toEqual([{ type: 'text', text: 'saved' }]);
+});
+
+test.each([
+  ['nothing', undefined],
+  ['no object', 'text'],
+  ['a diff that is no text', { diff: 7, problem: {} }],
+])('a preview that is %s adds nothing', async (_, shown) => {
+  const { questions } = await runDesk({ own: [saving(() => shown)], script, answer: accept });
+  expect(questions[0]?.context).not.toHaveProperty('diff');
+  expect(questions[0]?.context).not.toHaveProperty('problem');
+});
+
+test('a diff of any size is shown in part, and says that it is', async () => {
+  const diff = 'x'.repeat(128 * 1024 + 50);
+  const { questions } = await runDesk({ own: [saving(() => ({ diff }))], script, answer: accept });
+  const shown = String(questions[0]?.context?.diff);
+  expect(shown.length).toBeLessThan(diff.length + 60);
+  expect(shown.endsWith('x\n[50 more characters of the change are not shown]\n')).toBe(true);
+});
+
+test('a preview that never settles is given up after 5 s, and its signal fires', async () => {
+  const clock = virtualClock();
+  const begun = deferred();
+  let seen: AbortSignal | undefined;
+  const hangs = (_: unknown, { signal }: { signal: AbortSignal }) => {
+    seen = signal;
+    begun.resolve();
+    return new Promise<ToolPreview>(() => {});
+  };
+  const ended = runDesk({ own: [saving(hangs)], script, host: { clock }, answer: accept });
+  await begun.promise;
+  await clock.advance(4_999);
+  expect(seen?.aborted).toBe(false);
+  await clock.advance(1);
+  const { questions } = await ended;
+  expect(seen?.aborted).toBe(true);
+  expect(questions[0]?.context).toMatchObject({
+    problem: 'what would change could not be worked out within 5000 ms',
+  });
+  expect(clock.pending).toBe(0);
+});
+
+test('a run that is aborted while a preview is made asks nothing and leaves nothing', async () => {
+  await expectNoLeaks(async () => {
+    let abort: (() => void) | undefined;
+    const begun = deferred();
+    const made = deferred<ToolPreview>();
+    const preview = () => {
+      begun.resolve();
+      return made.promise;
+    };
+    const execute = vi.fn(() => 'saved');
+    const ended = runDesk({
+      own: [saving(preview, execute)],
+      script,
+      onEvent: (_, run) => {
+        abort = () => run.abort('enough');
+      },
+    });
+    await begun.promise;
+    abort?.();
+    made.resolve({ diff: '+late\n' });
+    await settle();
+    const { questions, responses, result } = await ended;
+    expect(questions).toEqual([]);
+    expect(responses.map(({ errorType }) => errorType)).toEqual(['cancelled']);
+    expect(execute).not.toHaveBeenCalled();
+    expect(result.reason).toBe('aborted');
+  });
+});

@@ -1,0 +1,106 @@
+import { expect, test } from 'vitest';
+import { createHost, defineHook } from '../../../src/index.js';
+import { mcpTools } from '../../../src/tools/mcp.js';
+import { call, hostileServer, responsesIn, runScript, stdioServer, textIn } from './hosted.js';
+
+const servers = { real: stdioServer(), other: hostileServer('plain') };
+
+test('what a server says of its tools counts only when it is trusted', async () => {
+  const distrusted = await runScript({ servers: { real: stdioServer() } }, []);
+  const trusted = await runScript({ servers: { real: stdioServer([], {}, { trust: true }) } }, []);
+  const of = ({ tools }: typeof trusted, name: string) => tools.find((one) => one.name === name)?.annotations;
+  expect(of(distrusted, 'mcp_real_echo')).toEqual({ category: 'other' });
+  expect(of(trusted, 'mcp_real_echo')).toEqual({
+    category: 'other',
+    readOnly: true,
+    idempotent: true,
+    destructive: false,
+  });
+  // What makes it look worse is believed of anybody.
+  expect(of(distrusted, 'mcp_real_fail')).toEqual({ category: 'other', destructive: true });
+});
+
+test('without a rule a call is asked about, and runs on approval; a trusted read-only one runs', async () => {
+  const asked: unknown[] = [];
+  const elicitation = async (request: { context?: unknown }) => {
+    asked.push(request.context);
+    return { action: 'accept' as const };
+  };
+  const entries = [call('mcp_real_echo', { text: 'hi' })];
+  const first = await runScript({ servers: { real: stdioServer() } }, entries, { policy: [], elicitation });
+  expect(responsesIn(first.events).map(textIn)).toEqual(['hi']);
+  expect(asked).toMatchObject([
+    { tool: 'mcp_real_echo', args: { text: 'hi' }, kind: 'mcp', mcp: { server: 'real', tool: 'echo' } },
+  ]);
+  const trusted = { real: stdioServer([], {}, { trust: true }) };
+  const second = await runScript({ servers: trusted }, entries, { policy: [], elicitation });
+  expect(responsesIn(second.events).map(textIn)).toEqual(['hi']);
+  expect(asked).toHaveLength(1);
+});
+
+test('rules match by server pattern and by exact name, and hit no other server', async () => {
+  const rules = [
+    { toolName: 'mcp_real_*', decision: 'deny' as const, denyMessage: 'not that server' },
+    { toolName: 'mcp_real_echo', decision: 'allow' as const, priority: 5 },
+    { toolName: 'mcp_other_*', decision: 'allow' as const },
+  ];
+  const { events } = await runScript(
+    { servers },
+    [call('mcp_real_echo', { text: 'hi' }), call('mcp_real_links'), call('mcp_other_work')],
+    { policy: [{ rules }] },
+  );
+  expect(responsesIn(events).map((event) => event.errorType ?? textIn(event))).toEqual([
+    'hi',
+    'policy_denied',
+    'worked',
+  ]);
+});
+
+test('policy and hooks are told the server and its own name for the tool', async () => {
+  const judged: unknown[] = [];
+  const hooked: unknown[] = [];
+  const { events } = await runScript({ servers: { real: stdioServer() } }, [call('mcp_real_echo', { text: 'hi' })], {
+    policy: [
+      { rules: [{ toolName: '*', decision: 'allow' }] },
+      {
+        evaluate({ action, context }) {
+          judged.push([action, context?.mcpName]);
+          return { outcome: 'allow' };
+        },
+      },
+    ],
+    hooks: [
+      defineHook('before_tool', async ({ tool, mcp }) => {
+        hooked.push([tool, mcp]);
+        return { action: 'proceed' };
+      }),
+    ],
+  });
+  expect(responsesIn(events).map(textIn)).toEqual(['hi']);
+  expect(judged).toContainEqual(['mcp_real_echo', 'real']);
+  expect(hooked).toEqual([['mcp_real_echo', { server: 'real', tool: 'echo' }]]);
+});
+
+test('a sandbox wraps the servers that the host starts, and without a working one they are not started', async () => {
+  const wrapped: unknown[] = [];
+  const sandbox = (works: boolean) => ({
+    wrap(command: string, args: readonly string[], { root }: { root: string }) {
+      wrapped.push([command, root]);
+      return { command, args: [...args, 'wrapped'] };
+    },
+    available: async () => works,
+  });
+  const real = stdioServer([], {}, { cwd: 'test' });
+  const first = await runScript({ servers: { real }, sandbox: sandbox(true) }, [call('mcp_real_place')]);
+  expect(JSON.parse(textIn(responsesIn(first.events)[0]))).toMatchObject({ args: ['wrapped'] });
+  expect(wrapped).toEqual([[process.execPath, expect.stringMatching(/^([A-Z]:)?[\\/].*[\\/]test$/)]]);
+  const second = await runScript({ servers: { real }, sandbox: sandbox(false) }, []);
+  expect(second.tools).toEqual([]);
+  expect(second.notices).toMatchObject([{ code: 'MCP_SERVER_FAILED', text: expect.stringContaining('sandbox') }]);
+  expect(wrapped).toHaveLength(1);
+});
+
+test('a host without servers opens nothing', async () => {
+  await using host = createHost({ tools: [mcpTools({ servers: {} })] });
+  expect(host).toBeDefined();
+});

@@ -1,0 +1,92 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, expect, test } from 'vitest';
+import type { ElicitationAnswer } from '../../src/contracts/index.js';
+import { agent, createHost } from '../../src/index.js';
+import { scriptedModel } from '../../src/testing/index.js';
+import { workspaceTools } from '../../src/tools/workspace.js';
+import { collect, ofType } from '../support/team.js';
+import { workspaceFolder } from './workspace-folder.js';
+
+type Folder = Awaited<ReturnType<typeof workspaceFolder>>;
+const folders: Folder[] = [];
+afterEach(async () => {
+  for (const folder of folders.splice(0)) await folder.remove();
+});
+
+/** Runs one agent whose model makes these calls, one after the other; each question gets the next answer. */
+async function edit(calls: { name: string; args: object }[], answers: ElicitationAnswer[], permissionMode = 'default') {
+  const folder = await workspaceFolder({ 'notes.md': 'one\ntwo\nthree\n' });
+  folders.push(folder);
+  const model = scriptedModel([...calls.map((call) => ({ toolCalls: [call] })), { text: 'done' }]);
+  const rest = [...answers];
+  await using host = createHost({
+    models: { scripted: model },
+    tools: workspaceTools({ root: folder.root }),
+    elicitation: async () => rest.shift() ?? { action: 'cancel' },
+  });
+  const coder = agent({ name: 'coder', tools: calls.map(({ name }) => name) });
+  const events = await collect(host.run(coder, 'go', { permissionMode }));
+  return {
+    folder,
+    questions: ofType(events, 'elicitation_request'),
+    responses: ofType(events, 'tool_response'),
+    notes: await readFile(join(folder.root, 'notes.md'), 'utf8'),
+  };
+}
+
+const change = { name: 'replace', args: { path: 'notes.md', old_string: 'two', new_string: 'zwei' } };
+
+test('an edit is asked about with the diff of what it would change, and made once it is accepted', async () => {
+  const { questions, responses, notes } = await edit([change], [{ action: 'accept' }]);
+  expect(questions).toMatchObject([
+    {
+      kind: 'tool_confirmation',
+      title: 'Edit notes.md',
+      context: {
+        kind: 'edit',
+        tool: 'replace',
+        locations: [{ path: 'notes.md' }],
+        diff: '--- a/notes.md\n+++ b/notes.md\n@@ -1,3 +1,3 @@\n one\n-two\n+zwei\n three\n',
+      },
+    },
+  ]);
+  expect(notes).toBe('one\nzwei\nthree\n');
+  expect(responses[0]?.llmContent).toEqual([{ type: 'text', text: 'Replaced 1 occurrence in "notes.md" (line 2).' }]);
+  expect(responses[0]?.displayContent).toMatchObject([{ text: questions[0]?.context?.diff }]);
+});
+
+test('an edit that is declined changes nothing', async () => {
+  const write = { name: 'write_file', args: { path: 'new/file', content: 'x\n' } };
+  const { folder, questions, responses, notes } = await edit([change, write], [{ action: 'decline' }]);
+  expect(questions[1]?.context?.diff).toBe('--- /dev/null\n+++ b/new/file\n@@ -0,0 +1,1 @@\n+x\n');
+  expect(responses.map(({ errorType }) => errorType)).toEqual(['declined', 'declined']);
+  expect(notes).toBe('one\ntwo\nthree\n');
+  expect(await readdir(folder.root)).toEqual(['notes.md']);
+});
+
+test('an edit that a person changes is made as changed', async () => {
+  const modifiedArgs = { ...change.args, new_string: 'deux' };
+  const { notes } = await edit([change], [{ action: 'accept', content: { outcome: 'modify', modifiedArgs } }]);
+  expect(notes).toBe('one\ndeux\nthree\n');
+});
+
+test('the question about an edit that would fail says why, and the model is told only once it was tried', async () => {
+  const args = { path: 'notes.md', old_string: 'four', new_string: 'vier' };
+  const { questions, responses } = await edit([{ name: 'replace', args }], [{ action: 'accept' }]);
+  expect(questions[0]?.context).not.toHaveProperty('diff');
+  expect(questions[0]?.context?.problem).toContain('old_string does not stand in "notes.md"');
+  expect(responses[0]?.errorType).toBe('edit_no_occurrence_found');
+  const declined = await edit([{ name: 'replace', args }], [{ action: 'decline' }]);
+  expect(JSON.stringify(declined.responses)).not.toContain('stand in');
+});
+
+test('in the mode auto_edit files are edited unasked, and commands are asked about', async () => {
+  const command = { name: 'run_shell_command', args: { command: 'echo x > made' } };
+  const { folder, questions, notes } = await edit([change, command], [{ action: 'decline' }], 'auto_edit');
+  expect(notes).toBe('one\nzwei\nthree\n');
+  expect(questions).toMatchObject([
+    { title: 'Run "echo x > made"', context: { kind: 'execute', args: { command: 'echo x > made' } } },
+  ]);
+  expect(await readdir(folder.root)).toEqual(['notes.md']);
+});
