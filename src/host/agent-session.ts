@@ -13,6 +13,7 @@ import type { MergeReader } from '../kernel/merge-reader.js';
 import { compileAgent } from './compile-agent.js';
 import { applyUpdate, checkDelivery, type Delivery, deliver, steerTree } from './deliver.js';
 import { abortStop, stopRun } from './end-run.js';
+import { assertSteer, assertUpdate } from './given-data.js';
 import type { HostCore } from './host-core.js';
 import { openTree, prepare } from './open-session.js';
 import { readStream } from './read-stream.js';
@@ -90,6 +91,7 @@ class StandingSession implements HostSession {
 
   stream(data: SessionStreamData, options: ExecutionOptions = {}): AgentResponse {
     try {
+      if (typeof data !== 'object' || data === null) throw noData();
       return data.kind === 'message' ? this.#message(data, options) : this.#deliver(data, options);
     } catch (thrown) {
       return refused(thrown);
@@ -379,6 +381,7 @@ class StandingSession implements HostSession {
 
   update(config: SessionUpdateData): void {
     this.#assertUsable();
+    assertUpdate(config);
     if (this.#tree !== undefined) return applyUpdate(this.#tree, config);
     const { permissionMode, model, tools } = config;
     const { options } = this.#settings;
@@ -395,6 +398,7 @@ class StandingSession implements HostSession {
 
   steer(data: SteerData): void {
     this.#assertUsable();
+    assertSteer(data);
     if (this.#tree === undefined) {
       this.#early ??= { steers: [], update: undefined };
       this.#early.steers.push(data);
@@ -450,6 +454,9 @@ class StandingSession implements HostSession {
 }
 
 const LEFT = 'the consumer left';
+
+const noData = () =>
+  new TroupeError({ code: 'INVALID_INPUT', message: 'stream() takes { kind, … }: a message, or an answer' });
 
 /** Wrong use: the first `next()` rejects, and the session is as it was. */
 const refused = (thrown: unknown): AgentResponse => ({

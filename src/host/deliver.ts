@@ -10,6 +10,7 @@ import { jsonFault } from '../kernel/json-value.js';
 import { narrowPermissionMode } from '../kernel/narrow.js';
 import { toToolResult } from '../kernel/tool-result.js';
 import { compileAgent } from './compile-agent.js';
+import { areParts } from './given-data.js';
 import { assertDescriptors, assertMode } from './open-session.js';
 import { checkAnswer, type Question, settle } from './questions.js';
 import { notice, publish, threadsFrom } from './session-tree.js';
@@ -30,10 +31,11 @@ export function checkDelivery(tree: Tree, data: Delivery): void {
     throw new TroupeError({ code: 'INVALID_ANSWER', message: 'tool_results needs results, a list with at least one' });
   }
   const seen = new Set<string>();
-  for (const { requestId, result } of results) {
+  for (const given of results) {
+    const { requestId, result } = Object(given) as typeof given;
     if (!tree.consumerCalls.has(requestId) || seen.has(requestId)) throw unknownRequest(tree, requestId);
     seen.add(requestId);
-    const isResult = typeof result === 'object' && result !== null && Array.isArray(result.llmContent);
+    const isResult = typeof result === 'object' && result !== null && areParts(result.llmContent);
     const fault = isResult ? jsonFault(result) : ' needs llmContent, a list of parts';
     if (fault === undefined) continue;
     throw new TroupeError({ code: 'INVALID_ANSWER', message: `the result of ${requestId}${fault}` });

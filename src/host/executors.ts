@@ -48,6 +48,8 @@ export function prepareExecutor(tree: Tree, agent: CompiledAgent, threadOf: () =
       })
     : made;
   if (!isExecutor(executor)) {
+    // A promise is no executor, and what it may still reject with is nobody's.
+    if (made instanceof Promise) void made.catch(() => {});
     throw new TroupeError({
       code: 'INVALID_EXECUTOR',
       message: `executor "${descriptor.executor}" made neither a session, that is { stream, … }, nor { turn }`,

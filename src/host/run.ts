@@ -3,6 +3,7 @@ import { describeError, TroupeError } from '../kernel/errors.js';
 import type { MergeReader } from '../kernel/merge-reader.js';
 import { applyUpdate, cancelRequest, respondTo, steerTree } from './deliver.js';
 import { abortStop, stopRun } from './end-run.js';
+import { assertSteer, assertUpdate } from './given-data.js';
 import type { HostCore } from './host-core.js';
 import { announce, openTree, prepare } from './open-session.js';
 import { consumeAfter } from './replay.js';
@@ -193,10 +194,12 @@ class HostRun<Output> implements Run<Output> {
   }
 
   steer(data: SteerData, options: { threadId?: string } = {}): void {
+    assertSteer(data);
     this.#act('steer', (tree) => steerTree(tree, data, options.threadId));
   }
 
   update(config: SessionUpdateData): void {
+    assertUpdate(config);
     this.#act('update', (tree) => applyUpdate(tree, config));
   }
 

@@ -31,10 +31,11 @@ export function createModelRegistry(
   const fault = (choice: Choice): string | undefined => {
     if (typeof choice === 'object')
       return isModel(choice) ? undefined : 'a model object has generate() and generateStream()';
-    const name = choice ?? only();
+    const name: unknown = choice ?? only();
     if (name === undefined) {
       return 'no model is chosen: set `model` on the agent, or pass one with the run (such as "gemini/gemini-flash-latest")';
     }
+    if (typeof name !== 'string') return 'a model is a name, such as "gemini/gemini-flash-latest", or a model object';
     const { provider, rest } = split(name);
     const own = Object.hasOwn(given, provider) ? given[provider] : undefined;
     if (own !== undefined) return undefined;
