@@ -8,6 +8,7 @@ import type {
 } from '../contracts/index.js';
 import { systemClock } from '../kernel/clock.js';
 import { describeError } from '../kernel/errors.js';
+import { createLateTimer } from '../kernel/late-timer.js';
 
 /** Points at which a hook that fails blocks: a guard that cannot be understood has not agreed. */
 const GUARDS: ReadonlySet<string> = new Set(['before_tool', 'before_model']);
@@ -130,36 +131,17 @@ function callHook(
   }
 }
 
-interface Waiting {
-  readonly giveUp: () => void;
-  cancel: (() => void) | undefined;
-}
-
-/**
- * Resolves an answer, or its fault once the time is over. Most hooks answer within the round of the event loop that
- * asks them: only those that are still waited for after it get a timer.
- */
+/** Resolves an answer, or its fault once the time is over. */
 function createDeadline(clock: Clock): (answer: Promise<unknown>) => Promise<Said> {
-  const waiting = new Set<Waiting>();
-  let isArmed = false;
-  const arm = () => {
-    isArmed = false;
-    for (const one of waiting) one.cancel ??= clock.schedule(one.giveUp, TIMEOUT_MS);
-  };
+  const schedule = createLateTimer(clock);
   return (answer) =>
     new Promise((resolve) => {
-      const one: Waiting = {
-        giveUp: () => resolve({ fault: `the hook did not answer within ${TIMEOUT_MS / 1000} s` }),
-        cancel: undefined,
-      };
-      waiting.add(one);
-      if (!isArmed) {
-        isArmed = true;
-        setImmediate(arm);
-      }
+      const cancel = schedule(
+        () => resolve({ fault: `the hook did not answer within ${TIMEOUT_MS / 1000} s` }),
+        TIMEOUT_MS,
+      );
       const settle = (said: Said) => {
-        waiting.delete(one);
-        one.cancel?.();
+        cancel();
         resolve(said);
       };
       answer.then(

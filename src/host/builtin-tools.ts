@@ -1,3 +1,4 @@
+import type { ToolResultData } from '../contracts/index.js';
 import { errorResult } from '../kernel/tool-result.js';
 import type { BuiltinName } from './agent-tools.js';
 import { MAX_OUTPUT_FAULTS, readValue } from './output.js';
@@ -8,6 +9,8 @@ import { callTransfer } from './transfer-call.js';
 /** What each tool of the host itself does. Their arguments are checked here, not against a schema. */
 export const builtinTools: Readonly<Record<BuiltinName, (call: Call) => ToolOutcome | Promise<ToolOutcome>>> = {
   exit_loop: (call) => {
+    const isOver = handedOver(call);
+    if (isOver !== undefined) return { result: isOver };
     const reason = textArg(call, 'reason');
     return { result: says('The loop ends.'), ending: { escalate: reason === undefined ? {} : { reason } } };
   },
@@ -16,7 +19,14 @@ export const builtinTools: Readonly<Record<BuiltinName, (call: Call) => ToolOutc
     const { outputSchema = {} } = call.thread.agent.driver.descriptor;
     const given = outputSchema.type === 'object' ? call.args : (call.args as { output?: unknown }).output;
     const { faults, value } = await readValue(call.thread, outputSchema, given);
-    if (faults.length === 0) return { result: says('The task is complete.'), ending: { complete: { value } } };
+    const isOver = handedOver(call);
+    if (isOver !== undefined) return { result: isOver };
+    if (faults.length === 0) {
+      const ending = { complete: { value } };
+      // Taken at once: a handover in the same turn must see it.
+      if (!isDone(call)) call.run.ending = ending;
+      return { result: says('The task is complete.'), ending };
+    }
     const text = `the result does not fit: ${faults.join('; ')}`;
     const result = errorResult('invalid_tool_params', text);
     if (call.run.outputFaults++ < MAX_OUTPUT_FAULTS) return { result };
@@ -57,6 +67,15 @@ export const builtinTools: Readonly<Record<BuiltinName, (call: Call) => ToolOutc
     return { result: says(typeof said === 'string' ? said : JSON.stringify(said)) };
   },
 };
+
+const isDone = (call: Call): boolean => call.stage === 'done';
+
+/** Why nothing else ends a turn that hands the conversation over; undefined where it does not. */
+function handedOver({ run }: Call): ToolResultData | undefined {
+  if (run.ending?.handoff === undefined) return undefined;
+  const text = `the conversation was already handed over to ${run.ending.handoff.target} in this turn`;
+  return errorResult('execution_failed', text);
+}
 
 const says = (text: string) => ({ llmContent: [{ type: 'text' as const, text }] });
 

@@ -3,7 +3,7 @@ import { TroupeError } from '../kernel/errors.js';
 import { jsonFault } from '../kernel/json-value.js';
 import { isDefaultInputSchema } from '../kernel/schema.js';
 import { resultsOf } from './conclude.js';
-import type { CrewState } from './crew-state.js';
+import type { ChildOutcome, CrewState } from './crew-state.js';
 import { type RunInput, toRunInput } from './run-start.js';
 import type { CompiledAgent, RunRecord, Thread } from './thread.js';
 
@@ -54,18 +54,26 @@ export function recordDecision(thread: Thread, decision: string, data: Record<st
   thread.tree.merge.record(thread, { type: 'custom', kind: 'decision', data: { decision, ...data }, source: 'host' });
 }
 
-function passedOn(thread: Thread, { last }: CrewState, child: CompiledAgent): RunInput {
+function passedOn(thread: Thread, { last, outcomes }: CrewState, child: CompiledAgent): RunInput {
   const { pattern } = thread.agent.descriptor.composition ?? {};
   const isInOrder = pattern === 'sequential' || pattern === 'loop';
   if (!isInOrder || last === undefined) return sameInput(thread, child);
-  const { result, message, reason } = last.end.data;
+  const { message, reason } = last.end.data;
   if (!last.ok) return toRunInput(child, `${last.name} failed: ${message ?? reason ?? last.end.reason}`);
-  return typeof result === 'string' ? toRunInput(child, result) : dataInput(result ?? '');
+  const said = hasSaid(last) ? last : saidBefore(outcomes, last.index);
+  if (said === undefined) return sameInput(thread, child);
+  const { result } = said.end.data;
+  return typeof result === 'string' ? toRunInput(child, result) : dataInput(result);
 }
 
+const hasSaid = (one: ChildOutcome | undefined): boolean => one?.ok === true && one.end.data.result !== undefined;
+
+/** What was said last before a child that said nothing: by those in front of it, else in the round before. */
+const saidBefore = (outcomes: CrewState['outcomes'], index: number): ChildOutcome | undefined =>
+  outcomes.slice(0, index).findLast(hasSaid) ?? outcomes.findLast(hasSaid);
+
 /** Data is shown as JSON, whatever it looks like: a list of objects with a `type` is no content, a `prompt` not all of it. */
-const dataInput = (value: unknown): RunInput =>
-  value === '' ? { content: toParts(''), value: { prompt: '' } } : { content: toParts(JSON.stringify(value)), value };
+const dataInput = (value: unknown): RunInput => ({ content: toParts(JSON.stringify(value)), value });
 
 /** What the parent itself was given, media included, to a child that takes text. */
 function sameInput(thread: Thread, child: CompiledAgent): RunInput {

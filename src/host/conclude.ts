@@ -25,6 +25,9 @@ export function noteOutcome(thread: Thread, crew: CrewState, given: ChildOutcome
       outcome = { ...outcome, ok: false, end: { reason: 'failed', data } };
     }
   }
+  const { escalateReason, result } = outcome.end.data;
+  // Who ends a loop and says nothing leaves as the last what was said before.
+  if (behaviour === 'loop' && outcome.ok && escalateReason !== undefined && result === undefined) return outcome;
   crew.outcomes[outcome.index] = outcome;
   crew.last = outcome;
   if (!outcome.ok && outcome.end.reason !== 'aborted') crew.firstFailure ??= outcome;

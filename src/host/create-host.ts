@@ -14,6 +14,7 @@ import type {
 import { systemClock } from '../kernel/clock.js';
 import { describeAgent } from '../kernel/definition.js';
 import { TroupeError, throwProblems } from '../kernel/errors.js';
+import { createLateTimer } from '../kernel/late-timer.js';
 import { createStamp } from '../kernel/stamp.js';
 import { type CompositionMachine, wireSession } from './agent-logics.js';
 import { createSession } from './agent-session.js';
@@ -66,6 +67,7 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
   let pool: Pool | undefined;
   const core: HostCore = {
     clock,
+    lateTimer: createLateTimer(clock),
     stamp: createStamp(clock, `${randomBytes(3).toString('hex')}-`),
     models: parts.models(options),
     policy: parts.policy(options.policy ?? []),

@@ -11,6 +11,7 @@ import type {
   SessionProvider,
   ToolDefinition,
 } from '../contracts/index.js';
+import type { Schedule } from '../kernel/late-timer.js';
 import type { Stamp } from '../kernel/stamp.js';
 import type { Permits } from './permits.js';
 import type { CompiledAgent, Thread, Tree } from './thread.js';
@@ -27,6 +28,8 @@ export interface ModelRegistry {
 /** What all sessions of one host share. */
 export interface HostCore {
   readonly clock: Clock;
+  /** Timers of calls and turns: most end before one is needed. */
+  readonly lateTimer: Schedule;
   readonly stamp: Stamp;
   readonly models: ModelRegistry;
   readonly policy: PolicyEvaluator;

@@ -52,10 +52,10 @@ export function beginWork(thread: Thread): void {
     if (run === undefined || run.working++ > 0) continue;
     const { maxTimeMs } = at.agent.limits;
     if (maxTimeMs === Number.POSITIVE_INFINITY) continue;
-    const { clock } = at.tree.host;
+    const { clock, lateTimer } = at.tree.host;
     run.workSince = clock.now();
     const timed = at;
-    run.cancelWorkTimer = clock.schedule(() => timeOut(timed, run), Math.max(0, maxTimeMs - run.workUsedMs));
+    run.cancelWorkTimer = lateTimer(() => timeOut(timed, run), Math.max(0, maxTimeMs - run.workUsedMs));
   }
 }
 

@@ -80,9 +80,9 @@ export class Occupancy {
   }
 
   #startTimer(): void {
-    const { clock } = this.#thread.tree.host;
+    const { clock, lateTimer } = this.#thread.tree.host;
     this.#since = clock.now();
-    this.#cancelTimer = clock.schedule(() => {
+    this.#cancelTimer = lateTimer(() => {
       this.#cancelTimer = undefined;
       this.#onTimeout?.();
     }, this.#limitMs - this.#usedMs);

@@ -102,18 +102,24 @@ export function beginCalls(thread: Thread, pool: Pool): PoolEffect<StopOrder> {
       return;
     }
     if (ending.failure !== undefined) return fail(ending.failure.code, ending.failure.message);
+    const escalate = calls.find((call) => call.ending?.escalate !== undefined)?.ending?.escalate;
+    if (escalate !== undefined) {
+      // What was completed before it, in the same turn, is its result.
+      const { complete } = ending;
+      return endRun(thread, {
+        reason: 'completed',
+        data: {
+          ...(complete === undefined ? partial(run) : { result: complete.value }),
+          escalateReason: escalate.reason ?? 'the goal is reached',
+        },
+      });
+    }
     if (ending.handoff !== undefined) {
       const { target, reason } = ending.handoff;
       announceTransfer(thread, target, reason);
       return endRun(thread, {
         reason: 'completed',
         data: { ...partial(run), handoffTarget: target, ...(reason !== undefined && { handoffReason: reason }) },
-      });
-    }
-    if (ending.escalate !== undefined) {
-      return endRun(thread, {
-        reason: 'completed',
-        data: { ...partial(run), escalateReason: ending.escalate.reason ?? 'the goal is reached' },
       });
     }
     // It was held to the schema when it was given.

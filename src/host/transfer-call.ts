@@ -20,8 +20,10 @@ export async function callTransfer(call: Call, said: string, reason: string | un
     const text = `cannot hand over to "${said}"; permitted: ${targets.join(', ') || 'nobody'}`;
     return { result: errorResult('invalid_tool_params', text) };
   }
-  if (run.ending?.handoff !== undefined) {
-    const text = `the conversation was already handed over to ${run.ending.handoff.target} in this turn`;
+  if (run.ending !== undefined) {
+    const { handoff } = run.ending;
+    const what = handoff === undefined ? 'the task was already completed' : `already handed over to ${handoff.target}`;
+    const text = `${what} in this turn`;
     return { result: errorResult('execution_failed', text) };
   }
   const limit = parent.agent.plan?.maxTransfers ?? 0;
@@ -39,6 +41,8 @@ export async function callTransfer(call: Call, said: string, reason: string | un
   parent.crew.summary = undefined;
   if (parent.agent.descriptor.composition?.context === 'summary') {
     parent.crew.summary = await summarise(thread, soFar(call, parent.crew, thread), () => signalOf(call));
+    // Cancelled by itself meanwhile: nothing was handed over.
+    if (call.stage === 'done' && run.ending === ending) run.ending = undefined;
   }
   return { result: { llmContent: [{ type: 'text', text: `The conversation goes on with ${target}.` }] }, ending };
 }

@@ -158,6 +158,28 @@ test('the output of a loop that was left is the last that there is', async () =>
   expect(result).toMatchObject({ result: 'A', data: { exit: 'escalated', results: { a: 'A' } } });
 });
 
+test('who ends a loop without a word, in a later round, leaves what was said before as its output', async () => {
+  const alone = await runTeam(
+    sequential({ name: 's', children: [loop({ name: 'l', children: [leaf('a')], maxIterations: 9 }), leaf('after')] }),
+    { a: [{ text: 'A1' }, { text: 'A2' }, exit], after: [{ text: 'X' }] },
+  );
+  expect(textsGiven(alone.model, 'after')).toEqual(['A2']);
+  // Nobody in it has said anything: what went into it goes on.
+  const silent = await runTeam(
+    sequential({
+      name: 's',
+      children: [leaf('before'), loop({ name: 'l', children: [leaf('a')], maxIterations: 9 }), leaf('after')],
+    }),
+    { before: [{ text: 'X' }], a: [exit], after: [{ text: 'Y' }] },
+  );
+  expect(textsGiven(silent.model, 'after')).toEqual(['X']);
+  const two = loop({ name: 'l', children: [leaf('a'), leaf('b')], maxIterations: 9 });
+  const first = await runTeam(two, { a: [{ text: 'A1' }, exit], b: [{ text: 'B1' }] });
+  expect(first.result).toMatchObject({ result: 'B1', data: { results: { a: 'A1', b: 'B1' }, iterations: 2 } });
+  const second = await runTeam(two, { a: [{ text: 'A1' }, { text: 'A2' }], b: [{ text: 'B1' }, exit] });
+  expect(second.result).toMatchObject({ result: 'A2', data: { results: { a: 'A2', b: 'B1' }, iterations: 2 } });
+});
+
 test('it ends the nearest loop only (B040)', async () => {
   const inner = loop({ name: 'inner', children: [leaf('a')], maxIterations: 9 });
   const team = loop({ name: 'outer', children: [inner], maxIterations: 5 });
