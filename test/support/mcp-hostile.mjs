@@ -1,5 +1,6 @@
 // MCP servers over stdio that do wrong, written by hand. The argument names the wrong that is done; each speaks the
 // older generation and has the tools `work`, which does it, and `fine`, which does not.
+import { existsSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import process from 'node:process';
 import { createInterface } from 'node:readline';
@@ -230,6 +231,10 @@ let answers = 0;
 /** @type {Map<string, (answer: unknown) => void>} */
 const questions = new Map();
 
+const mark = process.env.MARK ?? '';
+const isSecond = mark !== '' && existsSync(mark);
+if (mark !== '') writeFileSync(mark, '');
+
 if (kind === 'crash') {
   process.stderr.write(`cannot start: bad token ${process.env.TOKEN}\n`);
   process.exit(1);
@@ -251,7 +256,8 @@ createInterface({ input: process.stdin }).on('line', async (line) => {
     }
     return;
   }
-  if (kind === 'silent') return;
+  if (kind === 'silent' || isSecond) return;
+  if (kind === 'deaf' && methods[message.method] === undefined) return;
   if (kind === 'leave-at-probe' && message.method === 'server/discover') process.exit(2);
   const method = methods[message.method];
   if (method === undefined) {

@@ -1,5 +1,6 @@
 import type { ToolContext, ToolDefinition, ToolResultData, ToolsetContext } from '../../contracts/index.js';
 import { sameJson } from '../../kernel/json-value.js';
+import { startLimits } from './call-limits.js';
 import { type ActiveCall, callTool, readResource } from './calls.js';
 import { type Connection, connect, type Era } from './connection.js';
 import { answerQuestion } from './elicitation.js';
@@ -31,6 +32,9 @@ export interface LinkOptions {
 }
 
 const CONNECT_TIMEOUT_MS = 30_000;
+/** A process that does not answer what it does not know is soon asked in the old way, on the same pipe. */
+const STDIO_PROBE_MS = 2_000;
+const HTTP_PROBE_MS = 15_000;
 const FIRST_BACKOFF_MS = 500;
 const LONGEST_BACKOFF_MS = 30_000;
 /** Beyond our own limit, which tells whose fault it was, stands the host's. */
@@ -88,7 +92,7 @@ export function createServerLink({ sdk, plan, context, settings, onChange }: Lin
         plan,
         sandbox: settings.sandbox,
         era,
-        probeTimeoutMs: Math.min(connectTimeoutMs / 2, CONNECT_TIMEOUT_MS / 2),
+        probeTimeoutMs: Math.min(connectTimeoutMs / 2, plan.kind === 'stdio' ? STDIO_PROBE_MS : HTTP_PROBE_MS),
         signal: attempt.signal,
         onClosed: lost,
         onToolsChanged: () => void relist(),
@@ -233,27 +237,31 @@ export function createServerLink({ sdk, plan, context, settings, onChange }: Lin
     call: ToolContext,
     work: (active: ActiveCall) => Promise<ToolResultData>,
   ): Promise<ToolResultData> {
-    for (let isAgain = false; ; isAgain = true) {
-      let active: ActiveCall | undefined;
-      try {
-        const over = await connected();
-        active = { server: name, call, clock, limitMs: callTimeoutMs, connection: over, deadline: undefined };
+    const limits = startLimits(call, clock, callTimeoutMs);
+    let active: ActiveCall | undefined;
+    try {
+      for (let isAgain = false; ; isAgain = true) {
+        active = { server: name, call, clock, limits, connection: await limits.orOver(connected()) };
         calls.add(active);
-        const result = await work(active);
-        failures = 0;
-        return result;
-      } catch (thrown) {
-        if (!isAgain && active !== undefined && isForgotten(thrown, active.connection)) {
+        try {
+          const result = await work(active);
+          failures = 0;
+          return result;
+        } catch (thrown) {
+          if (isAgain || !isForgotten(thrown, active.connection)) throw thrown;
           if (connection === active.connection) connection = undefined;
           leave(active.connection);
-          continue;
+        } finally {
+          calls.delete(active);
         }
-        if (thrown instanceof McpFailure) return failedResult(name, thrown.message);
-        const ending = active?.connection.ending;
-        return failedResult(name, ending === undefined ? sayAnswer(thrown) : `went away: ${ending}`);
-      } finally {
-        if (active !== undefined) calls.delete(active);
       }
+    } catch (thrown) {
+      const why: unknown = limits.signal.aborted ? limits.signal.reason : thrown;
+      if (why instanceof McpFailure) return failedResult(name, why.message);
+      const ending = active?.connection.ending;
+      return failedResult(name, ending === undefined ? sayAnswer(why) : `went away: ${ending}`);
+    } finally {
+      limits.end();
     }
   }
 
@@ -290,8 +298,8 @@ function sayAnswer(thrown: unknown): string {
 }
 
 /** A server that was started anew does not know our session any more. Nothing was run, so the call may be made again. */
-const isForgotten = (thrown: unknown, { client, era }: Connection): boolean =>
-  era === 'legacy' &&
-  client.transport?.sessionId !== undefined &&
-  thrown instanceof Error &&
-  (thrown as { data?: { status?: unknown } }).data?.status === 404;
+function isForgotten(thrown: unknown, { client, era }: Connection): boolean {
+  if (era !== 'legacy' || client.transport?.sessionId === undefined || !(thrown instanceof Error)) return false;
+  const { status, text } = (thrown as { data?: { status?: unknown; text?: unknown } }).data ?? {};
+  return status === 404 || (status === 400 && /session/i.test(String(text)));
+}
