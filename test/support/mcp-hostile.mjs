@@ -123,6 +123,10 @@ const methods = {
       return { tools: many, nextCursor: `page ${pages}` };
     }
     if (kind === 'circle') return { tools, nextCursor: 'again' };
+    if (kind === 'restless') {
+      if (calls > 0) setImmediate(() => send({ method: 'notifications/tools/list_changed' }));
+      return { tools: [...tools, { name: `t${pages}`, inputSchema: object }, { name: '' }] };
+    }
     if (kind === 'no-list') return { tools: 'none' };
     if (kind === 'relist-fails' && pages > 1) throw { code: -32_603, message: 'no list today' };
     return { tools };
@@ -212,7 +216,7 @@ const methods = {
             questions.set(question, (answer) => resolve(text(JSON.stringify(answer))));
           });
         }
-      case 'change':
+      case 'restless':
         send({ method: 'notifications/tools/list_changed' });
         return text('changed');
       case 'hang-relist':

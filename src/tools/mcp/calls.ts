@@ -6,7 +6,7 @@ import { type Connection, NO_TIMEOUT } from './connection.js';
 import { answerInput } from './elicitation.js';
 import { failedResult, McpFailure } from './failure.js';
 import type { CallableTool } from './listed-tool.js';
-import { plainWords, wellFormed } from './plain-words.js';
+import { plainWords } from './plain-words.js';
 import { toResourceResult, toResult } from './results.js';
 
 /** One call under way on a connection. */
@@ -96,9 +96,9 @@ function progressOf({ progress }: ToolContext): NonNullable<CallToolRequestOptio
   let updates = 0;
   return ({ progress: done, total, message }) => {
     if (++updates > MOST_UPDATES) return;
-    const text = typeof message === 'string' ? wellFormed(message).slice(0, LONGEST_UPDATE) : '';
+    const text = plainWords(message, LONGEST_UPDATE);
     progress({
-      ...(text !== '' && { content: [{ type: 'text', text: plainWords(text, LONGEST_UPDATE) }] }),
+      ...(text !== '' && { content: [{ type: 'text', text }] }),
       ...(typeof total === 'number' && total > 0 && { progress: done / total }),
       data: { progress: done, ...(total !== undefined && { total }) },
     });
