@@ -48,6 +48,13 @@ test('a server that never answers what it does not know is asked in the old way 
   await witness.close();
 });
 
+test('a server that starts too slowly to say what it speaks is spoken to in the old way', async () => {
+  const connection = await connectTo(stdioServer(['dual']), { probeTimeoutMs: 1 });
+  expect(connection.era).toBe('legacy');
+  expect((await connection.client.listTools()).tools.length).toBeGreaterThan(10);
+  await connection.close();
+});
+
 test('what a server spoke before is not asked for again', async () => {
   const witness = await createWitness();
   const connection = await connectTo(hostileServer('plain', witness.env), { era: 'legacy' });
