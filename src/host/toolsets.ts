@@ -68,7 +68,8 @@ export function createToolsets(host: HostCore, toolsets: readonly Toolset[]): To
       notice(root, said.code, said.severity, said.text);
       isTold = true;
     }
-    if (!isTold && held.length < MOST_HELD) held.push(said);
+    // Whoever waits for its tools is to be told too, once it has begun.
+    if ((!isTold || waiting.size > 0) && held.length < MOST_HELD) held.push(said);
   }
 
   function takeTools(): void {

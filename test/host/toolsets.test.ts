@@ -3,7 +3,7 @@ import type { AgentEvent, OpenToolset, Toolset, ToolsetContext } from '../../src
 import { agent, createHost, parallel, TroupeError, tool } from '../../src/index.js';
 import { expectNoLeaks } from '../../src/testing/index.js';
 import { collect, deferred, readAll, typesOf } from '../support/team.js';
-import { call, hostWith, until } from '../support/teams.js';
+import { call, gate, hostWith, until } from '../support/teams.js';
 
 /** A toolset in memory: what it is asked and told is written down, its tools are those that it is given. */
 function shelf(names: readonly string[], options: { prefixes?: string[]; opens?: Promise<unknown> } = {}) {
@@ -279,6 +279,26 @@ test('a notice goes to every run under way, or waits for the next one', async ()
   source.notify('while nobody ran');
   const second = await collect(host.run(using, 'go'));
   expect(notices(second)).toEqual([{ code: 'SHELF', severity: 'warning', text: 'while nobody ran' }]);
+  await host.close();
+});
+
+test('a notice that comes while a run waits for its tools reaches that run too', async () => {
+  const opens = deferred();
+  const source = shelf(['shelf_a'], { opens: opens.promise });
+  const working = gate('working');
+  const { host } = hostWith(
+    { busy: [call('working'), { text: 'ok' }], a: [{ text: 'ok' }] },
+    { tools: [working.tool, source.toolset] },
+  );
+  const busy = collect(host.run(agent({ name: 'busy', tools: ['working'] }), 'go'));
+  await working.running;
+  const waiting = collect(host.run(agent({ name: 'a', tools: ['shelf_a'] }), 'go'));
+  await until(() => source.log.includes('open'));
+  source.notify('it is slow today');
+  opens.resolve();
+  expect(notices(await waiting)).toMatchObject([{ text: 'it is slow today' }]);
+  working.open('done');
+  expect(notices(await busy)).toMatchObject([{ text: 'it is slow today' }]);
   await host.close();
 });
 

@@ -1,5 +1,6 @@
 // MCP servers over stdio that do wrong, written by hand. The argument names the wrong that is done; each speaks the
 // older generation and has the tools `work`, which does it, and `fine`, which does not.
+import { existsSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import process from 'node:process';
 import { createInterface } from 'node:readline';
@@ -122,6 +123,10 @@ const methods = {
       return { tools: many, nextCursor: `page ${pages}` };
     }
     if (kind === 'circle') return { tools, nextCursor: 'again' };
+    if (kind === 'restless') {
+      if (calls > 0) setImmediate(() => send({ method: 'notifications/tools/list_changed' }));
+      return { tools: [...tools, { name: `t${pages}`, inputSchema: object }, { name: '' }] };
+    }
     if (kind === 'no-list') return { tools: 'none' };
     if (kind === 'relist-fails' && pages > 1) throw { code: -32_603, message: 'no list today' };
     return { tools };
@@ -211,7 +216,7 @@ const methods = {
             questions.set(question, (answer) => resolve(text(JSON.stringify(answer))));
           });
         }
-      case 'change':
+      case 'restless':
         send({ method: 'notifications/tools/list_changed' });
         return text('changed');
       case 'hang-relist':
@@ -229,6 +234,10 @@ let answered = () => {};
 let answers = 0;
 /** @type {Map<string, (answer: unknown) => void>} */
 const questions = new Map();
+
+const mark = process.env.MARK ?? '';
+const isSecond = mark !== '' && existsSync(mark);
+if (mark !== '') writeFileSync(mark, '');
 
 if (kind === 'crash') {
   process.stderr.write(`cannot start: bad token ${process.env.TOKEN}\n`);
@@ -251,7 +260,8 @@ createInterface({ input: process.stdin }).on('line', async (line) => {
     }
     return;
   }
-  if (kind === 'silent') return;
+  if (kind === 'silent' || isSecond) return;
+  if (kind === 'deaf' && methods[message.method] === undefined) return;
   if (kind === 'leave-at-probe' && message.method === 'server/discover') process.exit(2);
   const method = methods[message.method];
   if (method === undefined) {

@@ -1,5 +1,6 @@
 // The tools of the real MCP servers that tests talk to: one factory for stdio and HTTP, and for both generations.
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { acceptedContent, inputRequired, McpServer } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 
@@ -125,9 +126,14 @@ export function buildServer(say, { resources = false, witnessPort } = {}) {
     server.registerTool('grown', { description: 'New.' }, () => text('I am new'));
     return text('grown');
   });
-  server.registerTool('helper', { description: 'Starts a process that stays.' }, () => {
-    const code = `require('node:net').connect(${witnessPort}, '127.0.0.1').write('{"event":"helper"}\\n'); process.on('SIGTERM', () => {}); setInterval(() => {}, 1e6)`;
-    spawn(process.execPath, ['-e', code], { stdio: 'ignore' });
+  server.registerTool('helper', { description: 'Starts a process that stays.' }, async () => {
+    const told = `() => console.log('ready')`;
+    const code = `
+      process.on('SIGTERM', () => {});
+      setInterval(() => {}, 1e6);
+      require('node:net').connect(${witnessPort}, '127.0.0.1').write('{"event":"helper"}\\n', ${told});`;
+    const helper = spawn(process.execPath, ['-e', code], { stdio: ['ignore', 'pipe', 'ignore'] });
+    await once(helper.stdout, 'data');
     return text('started');
   });
   server.registerTool(

@@ -15,7 +15,6 @@ export interface Witness {
   event(name: string, nth?: number): Promise<Witnessed>;
   /** Resolves when every process that was connected is gone. */
   allGone(): Promise<void>;
-  readonly alive: number;
   close(): Promise<void>;
 }
 
@@ -57,9 +56,6 @@ export async function createWitness(): Promise<Witness> {
       return found() as Witnessed;
     },
     allGone: () => until(() => sockets.size === 0),
-    get alive() {
-      return sockets.size;
-    },
     async close() {
       for (const socket of sockets) socket.destroy();
       await new Promise((resolve) => server.close(resolve));

@@ -1,12 +1,12 @@
 import type { CallToolRequestOptions } from '@modelcontextprotocol/client';
 import type { Clock, ToolContext, ToolResultData } from '../../contracts/index.js';
 import { validateJson } from '../../kernel/schema.js';
+import type { CallLimits } from './call-limits.js';
 import { type Connection, NO_TIMEOUT } from './connection.js';
-import { type Deadline, startDeadline } from './deadline.js';
 import { answerInput } from './elicitation.js';
 import { failedResult, McpFailure } from './failure.js';
 import type { CallableTool } from './listed-tool.js';
-import { plainWords, wellFormed } from './plain-words.js';
+import { plainWords } from './plain-words.js';
 import { toResourceResult, toResult } from './results.js';
 
 /** One call under way on a connection. */
@@ -14,11 +14,8 @@ export interface ActiveCall {
   readonly server: string;
   readonly call: ToolContext;
   readonly clock: Clock;
-  /** Undefined: only the host limits it. */
-  readonly limitMs: number | undefined;
   readonly connection: Connection;
-  /** Stands still while a person is asked. */
-  deadline: Deadline | undefined;
+  readonly limits: CallLimits;
 }
 
 type Bag = Record<string, unknown>;
@@ -34,16 +31,14 @@ const isBag = (value: unknown): value is Bag => typeof value === 'object' && val
 /** Calls a tool and answers what the server asks meanwhile. Rejects with what went wrong. */
 export async function callTool(active: ActiveCall, tool: CallableTool, args: unknown): Promise<ToolResultData> {
   const params = { name: tool.name, arguments: isBag(args) ? args : {} };
-  const answer = await withinLimits(active, (signal) =>
-    askUntilDone(active, params, {
-      signal,
-      timeout: NO_TIMEOUT,
-      allowInputRequired: true,
-      onprogress: progressOf(active.call),
-      // Without an output schema: the client would refuse the call of a tool whose schema it cannot compile.
-      toolDefinition: { name: tool.name, inputSchema: isBag(tool.inputSchema) ? tool.inputSchema : {} } as never,
-    }),
-  );
+  const answer = await askUntilDone(active, params, {
+    signal: active.limits.signal,
+    timeout: NO_TIMEOUT,
+    allowInputRequired: true,
+    onprogress: progressOf(active.call),
+    // Without an output schema: the client would refuse the call of a tool whose schema it cannot compile.
+    toolDefinition: { name: tool.name, inputSchema: isBag(tool.inputSchema) ? tool.inputSchema : {} } as never,
+  });
   const { structuredContent, isError } = answer;
   if (tool.outputSchema !== undefined && structuredContent !== undefined && isError !== true) {
     const faults = await validateJson(tool.outputSchema, structuredContent);
@@ -57,11 +52,9 @@ export async function callTool(active: ActiveCall, tool: CallableTool, args: unk
 
 /** Reads a resource by its URI. Rejects with what went wrong. */
 export async function readResource(active: ActiveCall, uri: string): Promise<ToolResultData> {
-  const { client } = active.connection;
-  const read = await withinLimits(active, (signal) =>
-    client.readResource({ uri }, { signal, timeout: NO_TIMEOUT, cacheMode: 'bypass' }),
-  );
-  return toResourceResult(read);
+  const { connection, limits } = active;
+  const options = { signal: limits.signal, timeout: NO_TIMEOUT, cacheMode: 'bypass' } as const;
+  return toResourceResult(await connection.client.readResource({ uri }, options));
 }
 
 /**
@@ -77,7 +70,7 @@ async function askUntilDone(active: ActiveCall, params: Bag, options: CallToolRe
     const asked = Object.entries(isBag(answer.inputRequests) ? answer.inputRequests : {});
     const inputResponses: [string, unknown][] = [];
     for (const [key, request] of asked) inputResponses.push([key, await answerInput(active, request)]);
-    if (asked.length === 0) await pause(active, options.signal as AbortSignal);
+    if (asked.length === 0) await pause(active);
     given = {
       ...(asked.length > 0 && { inputResponses: Object.fromEntries(inputResponses) }),
       ...(answer.requestState !== undefined && { requestState: answer.requestState }),
@@ -86,7 +79,7 @@ async function askUntilDone(active: ActiveCall, params: Bag, options: CallToolRe
   throw new McpFailure(`still asks for input after ${MOST_ROUNDS} rounds`);
 }
 
-function pause({ clock }: ActiveCall, signal: AbortSignal): Promise<void> {
+function pause({ clock, limits: { signal } }: ActiveCall): Promise<void> {
   return new Promise((resolve) => {
     const cancel = clock.schedule(done, ROUND_PAUSE_MS);
     function done(): void {
@@ -98,35 +91,14 @@ function pause({ clock }: ActiveCall, signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Ends the work when the call is aborted, or its time is used up: the server is told, and not waited for. */
-async function withinLimits<T>(active: ActiveCall, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  const { call, clock, limitMs } = active;
-  const limits = new AbortController();
-  const onAbort = () => limits.abort(new McpFailure('was told to stop: the call was cancelled'));
-  if (call.signal.aborted) onAbort();
-  call.signal.addEventListener('abort', onAbort, { once: true });
-  active.deadline = startDeadline(clock, limitMs, () =>
-    limits.abort(new McpFailure(`did not answer within ${limitMs} ms`)),
-  );
-  try {
-    limits.signal.throwIfAborted();
-    return await work(limits.signal);
-  } catch (thrown) {
-    throw limits.signal.aborted ? limits.signal.reason : thrown;
-  } finally {
-    active.deadline.end();
-    call.signal.removeEventListener('abort', onAbort);
-  }
-}
-
 /** Progress for display. A server that floods us is not listened to any more. */
 function progressOf({ progress }: ToolContext): NonNullable<CallToolRequestOptions['onprogress']> {
   let updates = 0;
   return ({ progress: done, total, message }) => {
     if (++updates > MOST_UPDATES) return;
-    const text = typeof message === 'string' ? wellFormed(message).slice(0, LONGEST_UPDATE) : '';
+    const text = plainWords(message, LONGEST_UPDATE);
     progress({
-      ...(text !== '' && { content: [{ type: 'text', text: plainWords(text, LONGEST_UPDATE) }] }),
+      ...(text !== '' && { content: [{ type: 'text', text }] }),
       ...(typeof total === 'number' && total > 0 && { progress: done / total }),
       data: { progress: done, ...(total !== undefined && { total }) },
     });

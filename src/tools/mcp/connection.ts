@@ -88,7 +88,6 @@ async function attempt(options: ConnectOptions, mode: 'auto' | 'legacy'): Promis
   );
   let isOpen = false;
   let hearsChanges = false;
-  let lastError: unknown;
   const connection: Connection = {
     client,
     get era() {
@@ -108,9 +107,6 @@ async function attempt(options: ConnectOptions, mode: 'auto' | 'legacy'): Promis
       await transport.close().catch(() => {});
     },
   };
-  client.onerror = (error) => {
-    lastError = error;
-  };
   client.onclose = () => {
     if (!isOpen) return;
     isOpen = false;
@@ -128,7 +124,7 @@ async function attempt(options: ConnectOptions, mode: 'auto' | 'legacy'): Promis
     isOpen = true;
   } catch (thrown) {
     await closeNow(transport);
-    throw new McpFailure(sayConnectFailure(transport, thrown, lastError, plan), { cause: thrown });
+    throw new McpFailure(sayConnectFailure(transport, thrown, plan), { cause: thrown });
   } finally {
     signal.removeEventListener('abort', giveUp);
   }
@@ -168,9 +164,9 @@ async function closeNow(transport: ServerTransport): Promise<void> {
 }
 
 /** What the process itself said last is often the reason; what it was configured with is kept out of it. */
-function sayConnectFailure(transport: ServerTransport, thrown: unknown, lastError: unknown, plan: ServerPlan): string {
+function sayConnectFailure(transport: ServerTransport, thrown: unknown, plan: ServerPlan): string {
   const own = 'errorTail' in transport && transport.ending !== 'it was closed' ? transport.ending : undefined;
-  const why = own ?? sayFailure(thrown ?? lastError);
+  const why = own ?? sayFailure(thrown);
   const tail = 'errorTail' in transport ? transport.errorTail().trim().split('\n').slice(-3).join(' / ') : '';
   let said = tail === '' ? why : `${why}; it wrote: ${sayFailure(tail)}`;
   const secrets = plan.kind === 'stdio' ? plan.env : typeof plan.headers === 'function' ? {} : plan.headers;

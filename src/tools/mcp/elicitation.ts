@@ -35,13 +35,13 @@ export async function answerInput(active: ActiveCall, request: unknown): Promise
 }
 
 async function ask(active: ActiveCall, params: ElicitRequest['params']): Promise<ElicitResult> {
-  const { call, server } = active;
+  const { call, limits, server } = active;
   const { mode, message, requestedSchema } = (params ?? {}) as Record<string, unknown>;
   // A page of the server's choice is never opened on its word.
   if (mode !== undefined && mode !== 'form') return { action: 'decline' };
   const fault = requestedSchema === undefined ? undefined : sizeFault(requestedSchema);
   if (fault !== undefined) throw new McpFailure(`asks with a schema that cannot be used: ${fault}`);
-  active.deadline?.pause();
+  limits.deadline.pause();
   try {
     const { action, content } = await call.elicit({
       title: `The MCP server "${server}" asks`,
@@ -54,6 +54,6 @@ async function ask(active: ActiveCall, params: ElicitRequest['params']): Promise
   } catch (thrown) {
     throw new McpFailure(`asks what cannot be asked: ${sayFailure(thrown)}`, { cause: thrown });
   } finally {
-    active.deadline?.resume();
+    limits.deadline.resume();
   }
 }

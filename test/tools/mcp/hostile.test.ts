@@ -243,3 +243,19 @@ test('a list that fails when it has changed is told, and the tools stay', async 
   ]);
   await host.close();
 });
+
+test('a server that says without end that its list has changed is asked 60 times a minute at most, and told of once', async () => {
+  const { host, run } = mcpHost({ servers: { bad: hostileServer('restless', witness.env) } }, [
+    call('mcp_bad_work'),
+    { text: 'one' },
+    call('mcp_bad_fine'),
+    { text: 'two' },
+  ]);
+  const first = await collect(run());
+  await witness.event('listed', 61);
+  const second = await collect(run());
+  expect(responsesIn(second).map(textIn)).toEqual(['fine']);
+  expect(witness.events.filter(({ event }) => event === 'listed')).toHaveLength(61);
+  expect([...noticesIn(first), ...noticesIn(second)]).toMatchObject([{ code: 'MCP_TOOLS_LEFT_OUT' }]);
+  await host.close();
+});

@@ -132,6 +132,23 @@ test('a server that was started anew gets a new session, and the call is made on
   await host.close();
 });
 
+test('a session that is refused as a bad request is a lost session too', async () => {
+  server = await mcpHttpServer('legacy');
+  const { host, run } = mcpHost({ servers: { web: { url: server.url } } }, [
+    { text: 'one' },
+    call('mcp_web_echo', { text: 'two' }),
+    { text: 'done' },
+  ]);
+  await collect(run());
+  const lost = server.requests.find(({ headers }) => headers['mcp-session-id'] !== undefined)?.headers[
+    'mcp-session-id'
+  ];
+  server.intercept = ({ headers }) =>
+    headers['mcp-session-id'] === lost ? new Response('Bad Request: no valid session ID', { status: 400 }) : undefined;
+  expect(responsesIn(await collect(run())).map(textIn)).toEqual(['two']);
+  await host.close();
+});
+
 const lies: [string, (id: unknown) => Response, string][] = [
   [
     'an answer to another request',

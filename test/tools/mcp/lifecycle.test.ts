@@ -1,7 +1,11 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { agent, createHost } from '../../../src/index.js';
 import { expectNoLeaks, scriptedModel, virtualClock } from '../../../src/testing/index.js';
 import { mcpTools } from '../../../src/tools/mcp.js';
+import { runFile } from '../../examples/jiti-process.js';
 import { createWitness, type Witness } from '../../support/mcp-witness.js';
 import { collect } from '../../support/team.js';
 import { call, hostileServer, mcpHost, noticesIn, responsesIn, runScript, stdioServer, textIn } from './hosted.js';
@@ -17,7 +21,8 @@ const starts = () => witness.events.filter(({ event }) => event === 'started').l
 test('after the host is closed nothing is left: no process, no pipe, no timer', () =>
   expectNoLeaks(async () => {
     await runScript({ servers: { real: stdioServer([], witness.env) } }, [call('mcp_real_echo', { text: 'hi' })]);
-    expect(witness.alive).toBe(0);
+    const { data } = await witness.event('started');
+    expect(() => process.kill((data as { pid: number }).pid, 0)).toThrow('ESRCH');
     expect(starts()).toBe(1);
   }));
 
@@ -29,7 +34,6 @@ test('a server that ignores the end of its input and SIGTERM is gone all the sam
     ]);
     await collect(run());
     await witness.event('helper');
-    expect(witness.alive).toBe(2);
     await host.close();
     await witness.allGone();
     expect(witness.events.map(({ event }) => event)).toContain('sigterm');
@@ -160,6 +164,37 @@ test('a server that dies at every call is left alone for longer each time, and t
   expect(starts()).toBe(4);
   await host.close();
   expect(clock.pending).toBe(0);
+});
+
+test('the time of a call counts while its server is connected again', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'troupe-mcp-'));
+  const clock = virtualClock();
+  const { host, run } = mcpHost(
+    // It answers as long as there is no such file, which it makes.
+    {
+      servers: { bad: hostileServer('leave', { ...witness.env, MARK: join(folder, 'was-here') }) },
+      callTimeoutMs: 900,
+    },
+    [call('mcp_bad_work'), call('mcp_bad_fine'), { text: 'done' }],
+    { clock },
+  );
+  const collected = collect(run());
+  await witness.event('started', 2);
+  await clock.advance(900);
+  expect(responsesIn(await collected).map(textIn)).toEqual([
+    'the MCP server "bad" went away: it exited with code 0',
+    'the MCP server "bad" did not answer within 900 ms',
+  ]);
+  await host.close();
+  await witness.allGone();
+  rmSync(folder, { recursive: true });
+});
+
+test('a program that ends without closing its host takes its servers with it', async () => {
+  const { code, err } = await runFile('test/support/mcp-exit.ts', [], { env: witness.env });
+  expect([code, err]).toEqual([7, '']);
+  await witness.allGone();
+  expect(witness.events.map(({ event }) => event)).toEqual(['started', 'helper']);
 });
 
 test('a server that cannot be started is told with what it said, without its secrets, and other servers are used', async () => {
