@@ -16,6 +16,13 @@ export async function* attach(
   sessionId: string,
   options: { after?: number | string | undefined },
 ): AsyncGenerator<AgentEvent> {
+  const { after } = options;
+  if (typeof after === 'number' && !Number.isFinite(after)) {
+    throw new TroupeError({
+      code: 'INVALID_OPTION',
+      message: `after: ${after} is no position; give a seq or an event id`,
+    });
+  }
   await host.opening.get(sessionId)?.catch(() => {});
   const tree = host.trees.get(sessionId);
   if (tree === undefined) return yield* stored(host, sessionId, options.after);

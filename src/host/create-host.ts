@@ -22,7 +22,7 @@ import { attach } from './attach.js';
 import { abortStop, endBroken, stopRun } from './end-run.js';
 import type { HostCore, ModelRegistry } from './host-core.js';
 import { closeTree } from './open-session.js';
-import { unknownHostOptions } from './option-keys.js';
+import { hostOptionFaults } from './option-keys.js';
 import { createPermits } from './permits.js';
 import { startRun } from './run.js';
 import { createToolsets, isToolset, toolsetProblems } from './toolsets.js';
@@ -192,7 +192,9 @@ function within(core: HostCore, work: Promise<unknown>, limitMs: number): Promis
 }
 
 function checkOptions(options: HostOptions): void {
-  const problems = unknownHostOptions(options);
+  const problems = hostOptionFaults(options);
+  // What has another form cannot be looked into.
+  throwProblems(problems, 'INVALID_OPTION');
   const twice = (list: readonly { name: string }[], what: string) => {
     const seen = new Set<string>();
     for (const { name } of list) {

@@ -8,6 +8,7 @@ import type {
 import { TroupeError } from '../kernel/errors.js';
 import { jsonFault } from '../kernel/json-value.js';
 import { narrowPermissionMode } from '../kernel/narrow.js';
+import { parseThreadId } from '../kernel/thread-id.js';
 import { toToolResult } from '../kernel/tool-result.js';
 import { compileAgent } from './compile-agent.js';
 import { areParts } from './given-data.js';
@@ -118,11 +119,21 @@ export function steerTree(tree: Tree, steer: SteerData, threadId: string | undef
     return;
   }
   const target = all.find((thread) => thread.threadId === threadId);
+  if (target === undefined && threadId !== undefined && hasBeen(tree, threadId)) {
+    // It ended a moment ago: words that come too late harm nobody.
+    return notice(tree.root, 'THREAD_ENDED', 'warning', `${threadId} has ended; the words for it were not delivered`);
+  }
   if (target === undefined) {
     const live = all.map((thread) => thread.threadId ?? 'the root').join(', ');
     throw new TroupeError({ code: 'UNKNOWN_THREAD', message: `no live thread "${threadId}"; live: ${live}` });
   }
   steerThread(target, steer, words);
+}
+
+/** Whether there was a thread of that name, as far as its first step tells. */
+function hasBeen(tree: Tree, threadId: string): boolean {
+  const [first] = parseThreadId(threadId) ?? [];
+  return first !== undefined && first.ordinal <= tree.root.spawned;
 }
 
 function steerThread(thread: Thread, steer: SteerData, words: SteerData | undefined): void {

@@ -1,7 +1,7 @@
 import type { StreamEndData } from '../contracts/index.js';
 import { describeError } from '../kernel/errors.js';
 import { cancelQuestion } from './questions.js';
-import { enter, leave, publish, settled, threadsFrom } from './session-tree.js';
+import { enter, leave, notice, publish, settled, threadsFrom } from './session-tree.js';
 import { keepOutput } from './state-updates.js';
 import type { RunEnd, RunRecord, RunStop, Thread, Tree } from './thread.js';
 import { cancelCalls } from './tool-call.js';
@@ -121,12 +121,20 @@ function goOn(thread: Thread): void {
 }
 
 /** What was said to a thread that is over goes to whoever goes on in its place: nobody's words are lost. */
-function handOnSteers({ parent, steers }: Thread): void {
-  if (parent === undefined) return;
+function handOnSteers(thread: Thread): void {
+  const { parent, steers } = thread;
+  if (parent === undefined) {
+    // Where the session stands they stand before its next message. Where it ends with the run nobody takes them.
+    if (thread.endsSession) for (const { message } of steers.splice(0)) if (message !== undefined) tellUntaken(thread);
+    return;
+  }
   for (const steer of steers.splice(0)) {
     if (steer.message !== undefined && !parent.steers.includes(steer)) parent.steers.push(steer);
   }
 }
+
+const tellUntaken = (thread: Thread): void =>
+  notice(thread, 'THREAD_ENDED', 'warning', 'the run ended before anybody could take what was said to it');
 
 /** A session whose actor broke without ending its run: the host ends it in its place. */
 export function endBroken(thread: Thread, thrown: unknown): void {

@@ -150,8 +150,11 @@ export function closeExecutor(thread: Thread): void {
 
 /** Closes an executor. A failure to do so is told and harms nobody else. */
 export function disposeExecutor(tree: Tree, executor: Executor): void {
-  const fail = (thrown: unknown) =>
+  const fail = (thrown: unknown) => {
+    // After the end of the session there is nobody to tell, and nothing may stand behind its `stream_end`.
+    if (tree.isClosed) return;
     notice(tree.root, 'EXECUTOR_CLOSE_FAILED', 'warning', describeError(thrown).message);
+  };
   try {
     const closing = executor.close?.();
     if (closing !== undefined) void closing.catch(fail);

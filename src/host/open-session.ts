@@ -6,7 +6,7 @@ import { readSchema } from '../kernel/schema.js';
 import { compileAgent } from './compile-agent.js';
 import { closeExecutor, createExecutor } from './executors.js';
 import type { HostCore } from './host-core.js';
-import { unknownRunOptions } from './option-keys.js';
+import { runOptionFaults } from './option-keys.js';
 import { applyPast, type Past, readPast } from './recover-idle.js';
 import { createTree, newSessionId, settled, threadsFrom } from './session-tree.js';
 import type { CompiledAgent, Thread, Tree } from './thread.js';
@@ -17,6 +17,13 @@ const SESSION_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 /** Checks everything that can be checked before anything runs. Throws `TroupeError`. */
 export function prepare(host: HostCore, agent: AgentDefinition, options: RunOptions): CompiledAgent {
   if (host.isClosing) throw new TroupeError({ code: 'HOST_CLOSED', message: 'this host is closed; make a new one' });
+  throwProblems(runOptionFaults(options), 'INVALID_OPTION');
+  if (typeof agent !== 'object' || agent === null || agent.kind !== 'agent') {
+    throw new TroupeError({
+      code: 'INVALID_DEFINITION',
+      message: 'the first argument must be an agent: what agent(), sequential() and the others return',
+    });
+  }
   const { sessionId, model, tools = [], permissionMode } = options;
   if (sessionId !== undefined && (!SESSION_ID.test(sessionId) || sessionId.includes('..'))) {
     throw new TroupeError({
@@ -24,7 +31,6 @@ export function prepare(host: HostCore, agent: AgentDefinition, options: RunOpti
       message: `"${sessionId.slice(0, 60)}" is no session id: letters, digits, ".", "_" and "-", at most 128`,
     });
   }
-  throwProblems(unknownRunOptions(options), 'INVALID_OPTION');
   if (permissionMode !== undefined) assertMode(permissionMode);
   assertDescriptors(tools);
   return compileAgent(host, agent, { runTools: tools, model });

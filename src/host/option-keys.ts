@@ -36,16 +36,91 @@ const RUN_KEYS: Keys<Required<RunOptions>> = {
   traceContext: true,
 };
 
-/** Options that nobody reads, each with what may have been meant. */
-export const unknownHostOptions = (options: object): Problem[] => unknownKeys(options, HOST_KEYS, 'createHost');
-export const unknownRunOptions = (options: object): Problem[] => unknownKeys(options, RUN_KEYS, 'options');
+type Check = (value: unknown) => string | undefined;
 
-function unknownKeys(options: object, known: object, path: string): Problem[] {
-  return Object.keys(options)
-    .filter((key) => !Object.hasOwn(known, key))
-    .map((key) => ({
-      code: 'INVALID_OPTION',
-      path,
-      message: `no option "${key}"${didYouMean(key, Object.keys(known))}; options: ${Object.keys(known).join(', ')}`,
-    }));
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+const hasMethods = (value: unknown, names: readonly string[]) =>
+  isObject(value) && names.every((name) => typeof value[name] === 'function');
+
+const must =
+  (fits: (value: unknown) => boolean, be: string): Check =>
+  (value) =>
+    fits(value) ? undefined : `must be ${be}`;
+const text = must((value) => typeof value === 'string', 'a text');
+const flag = must((value) => typeof value === 'boolean', 'true or false');
+const object = must(isObject, 'an object');
+const listOf = (what: string) =>
+  must((value) => Array.isArray(value) && value.every((one) => isObject(one)), `a list of ${what}`);
+const amount = must((value) => typeof value === 'number' && value >= 0, 'a number, 0 or more');
+
+const LIMIT_KEYS = ['concurrency', 'providers', 'toolTimeoutMs', 'abortTimeoutMs'];
+
+const HOST_CHECKS: Partial<Record<keyof HostOptions, Check>> = {
+  models: (value) => {
+    if (!isObject(value)) return 'must be an object: provider name → model or factory';
+    for (const [name, model] of Object.entries(value)) {
+      if (name === '' || name.includes('/')) return `"${name}" is no provider name: it stands before the slash`;
+      if (typeof model === 'function' || hasMethods(model, ['generate', 'generateStream'])) continue;
+      return `"${name}" must be a model (generate, generateStream) or a function that makes one`;
+    }
+    return undefined;
+  },
+  tools: listOf('tools'),
+  policy: listOf('rule sets and evaluators'),
+  hooks: listOf('hooks'),
+  agents: listOf('agents'),
+  appName: text,
+  store: must(
+    (value) => hasMethods(value, ['create', 'load', 'list', 'delete']),
+    'a store (create, load, list, delete)',
+  ),
+  telemetry: object,
+  clock: must((value) => hasMethods(value, ['now', 'schedule']), 'a clock (now, schedule)'),
+  inspect: must((value) => typeof value === 'function', 'a function'),
+  limits: (value) => {
+    if (!isObject(value)) return 'must be an object';
+    const unknown = Object.keys(value).find((key) => !LIMIT_KEYS.includes(key));
+    if (unknown !== undefined)
+      return `no limit "${unknown}"${didYouMean(unknown, LIMIT_KEYS)}; limits: ${LIMIT_KEYS.join(', ')}`;
+    const { providers } = value;
+    const isFine = providers === undefined || (isObject(providers) && Object.values(providers).every(isObject));
+    return isFine ? undefined : 'providers must be an object: name → { concurrency }';
+  },
+};
+
+const RUN_CHECKS: Partial<Record<keyof RunOptions, Check>> = {
+  signal: must((value) => isObject(value) && typeof value.addEventListener === 'function', 'an AbortSignal'),
+  model: must((value) => typeof value === 'string' || isObject(value), 'the name of a model, or a model'),
+  generation: object,
+  contextBudget: must((value) => isObject(value) && typeof value.maxTokens === 'number', 'an object with maxTokens'),
+  maxBudgetUsd: amount,
+  tools: listOf('tools'),
+  hostToolExecution: flag,
+  streaming: flag,
+  sessionId: text,
+  userId: text,
+  ephemeral: flag,
+  permissionMode: text,
+  traceContext: object,
+};
+
+/** What is wrong with the options of a host, each with what would do: keys that nobody reads, values of another form. */
+export const hostOptionFaults = (options: object): Problem[] => faults(options, HOST_KEYS, HOST_CHECKS, 'createHost');
+/** The same for a run or a session. */
+export const runOptionFaults = (options: object): Problem[] => faults(options, RUN_KEYS, RUN_CHECKS, 'options');
+
+function faults(options: object, known: object, checks: Partial<Record<string, Check>>, path: string): Problem[] {
+  const problems: Problem[] = [];
+  for (const [key, value] of Object.entries(options)) {
+    if (!Object.hasOwn(known, key)) {
+      const names = Object.keys(known);
+      const message = `no option "${key}"${didYouMean(key, names)}; options: ${names.join(', ')}`;
+      problems.push({ code: 'INVALID_OPTION', path, message });
+      continue;
+    }
+    const fault = value === undefined ? undefined : checks[key]?.(value);
+    if (fault !== undefined) problems.push({ code: 'INVALID_OPTION', path: `${path}.${key}`, message: fault });
+  }
+  return problems;
 }

@@ -17,15 +17,16 @@ export function stateOf(thread: Thread): ExecutionState {
     case 'awaitingElicitation':
       return { type: 'awaiting_elicitation', pending };
     case 'awaitingTool':
-      return { type: 'awaiting_tool', pending };
+      // A leader's call waits for what its child asks.
+      return asks(pending) ? { type: 'awaiting_elicitation', pending } : { type: 'awaiting_tool', pending };
     default:
       // A composition waits as those below it do.
       if (thread.agent.behaviour === 'turn' || pending.length === 0 || thread.tree.busy > 0) return running;
-      return pending.some((one) => one.kind === 'elicitation')
-        ? { type: 'awaiting_elicitation', pending }
-        : { type: 'awaiting_tool', pending };
+      return asks(pending) ? { type: 'awaiting_elicitation', pending } : { type: 'awaiting_tool', pending };
   }
 }
+
+const asks = (pending: readonly PendingRequest[]) => pending.some((one) => one.kind === 'elicitation');
 
 /** How a session ended: `failed` is an error, `aborted` stays; whatever else ended it did so in order. */
 export const endedState = (reason: string): ExecutionState => ({

@@ -6,6 +6,8 @@ import type {
   TurnContext,
   TurnEnd,
 } from '../contracts/index.js';
+import { ModelError } from './errors.js';
+import { jsonFault } from './json-value.js';
 
 /** One model answer on its way to becoming a thread's events. */
 export interface ModelTurn {
@@ -15,8 +17,6 @@ export interface ModelTurn {
   publishUsage(): void;
   /** Asks for the calls, or ends the run. */
   finish(): TurnEnd | undefined;
-  /** A finish reason has come. */
-  readonly isFinished: boolean;
   /** Nothing usable: a malformed call, or neither content (thoughts are none) nor calls. */
   readonly isMalformed: boolean;
   /** Something of it has reached the consumer. */
@@ -28,6 +28,35 @@ export interface ModelTurn {
 type Target = Pick<TurnContext, 'publish' | 'newMessageId' | 'toolsOff'>;
 
 export const createModelTurn = (context: Target, modelName: string): ModelTurn => new Turn(context, modelName);
+
+/** What no model may say: nothing of it goes into a log. */
+function assertAnswer({ content, toolCalls }: ModelResponse): void {
+  if (!Array.isArray(content)) throw nonsense('content is no list of parts');
+  for (const part of content) {
+    const text = part?.type === 'thought' ? part.thought : part?.type === 'text' ? part.text : '';
+    if (typeof part?.type !== 'string' || typeof text !== 'string') throw nonsense('a part of it has no text');
+    if (part.type !== 'text' && part.type !== 'thought' && jsonFault(part) !== undefined)
+      throw nonsense('a part of it is no JSON');
+  }
+  if (toolCalls === undefined) return;
+  if (!Array.isArray(toolCalls)) throw nonsense('toolCalls is no list');
+  for (const call of toolCalls) {
+    if (typeof call?.name !== 'string' || call.name === '') throw nonsense('a tool call has no name');
+  }
+}
+
+const nonsense = (what: string) =>
+  new ModelError({ code: 'INVALID_RESPONSE', message: `the model answered with what is no answer: ${what}` });
+
+/** Numbers that are amounts; anything else was not given. */
+function amountsOf(usage: ModelUsage): ModelUsage {
+  const isAmount = (value: unknown) => typeof value === 'number' && Number.isFinite(value) && value >= 0;
+  if (Object.values(usage).every(isAmount)) return usage;
+  const kept = Object.entries(usage).filter(([key, value]) =>
+    key === 'cost' ? isAmount(value?.usd) : isAmount(value),
+  );
+  return Object.fromEntries(kept) as ModelUsage;
+}
 
 /** A class, not an object with getters: there is one per model call. */
 class Turn implements ModelTurn {
@@ -50,7 +79,8 @@ class Turn implements ModelTurn {
   }
 
   take(increment: ModelResponse): undefined | Promise<void> {
-    if (increment.usage !== undefined) this.#usage = { ...this.#usage, ...increment.usage };
+    assertAnswer(increment);
+    if (increment.usage !== undefined) this.#usage = { ...this.#usage, ...amountsOf(increment.usage) };
     if (increment.finishReason !== undefined) this.#finishReason = increment.finishReason;
     const { content, toolCalls } = increment;
     let full: undefined | void | Promise<void>;
@@ -117,10 +147,6 @@ class Turn implements ModelTurn {
       });
     }
     return undefined;
-  }
-
-  get isFinished(): boolean {
-    return this.#finishReason !== undefined;
   }
 
   get isMalformed(): boolean {

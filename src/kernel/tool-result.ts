@@ -31,6 +31,13 @@ export const errorResult = (errorType: ToolErrorType, message: string): ToolResu
  * any other value as JSON text with the value in `data`. What is no JSON is an error result.
  */
 export function toToolResult(output: unknown): ToolResultData {
+  if (output instanceof Error) return thrownResult(output);
+  if (output instanceof Map || output instanceof Set) {
+    return errorResult(
+      'execution_failed',
+      'the tool returned a Map or a Set, which is no JSON; return an object or a list',
+    );
+  }
   const whole = wholeResult(output);
   if (whole === undefined) return valueResult(output);
   const fault = jsonFault(whole);

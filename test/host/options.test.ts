@@ -40,3 +40,47 @@ test('the text of parts is what a person reads of them', () => {
     ]),
   ).toBe('ab');
 });
+
+test('an option of another form is refused by name, all of them at once', async () => {
+  const bad = {
+    limits: { concurency: 5 },
+    tools: 'x',
+    hooks: [1],
+    models: { 'a/b': {} },
+    store: {},
+    clock: {},
+    appName: 5,
+    inspect: 5,
+    telemetry: 5,
+  };
+  let told = '';
+  try {
+    createHost(bad as never);
+  } catch (thrown) {
+    told = (thrown as Error).message;
+  }
+  for (const key of Object.keys(bad)) expect(told).toContain(`createHost.${key}: `);
+  expect(told).toContain('did you mean "concurrency"');
+
+  const host = newHost();
+  const options = {
+    maxBudgetUsd: 'x',
+    generation: 5,
+    contextBudget: 5,
+    streaming: 'x',
+    ephemeral: 'q',
+    userId: 5,
+    sessionId: 5,
+    model: 5,
+    tools: [3],
+    signal: 5,
+  };
+  for (const [key, value] of Object.entries(options)) {
+    expect(() => host.run(leaf('a'), 'x', { [key]: value } as never)).toThrow(
+      expect.objectContaining({ code: 'INVALID_OPTION', message: expect.stringContaining(`options.${key}: must be`) }),
+    );
+  }
+  expect(() => host.run(leaf('a'), 'x', { maxBudgetUsd: -3 })).toThrow(/maxBudgetUsd: must be a number, 0 or more/);
+  expect(() => host.run(undefined as never, 'x')).toThrow(/first argument must be an agent/);
+  await host.close();
+});

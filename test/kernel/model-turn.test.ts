@@ -138,19 +138,44 @@ test('what is usable, and what was said, is told apart', () => {
   const seen = (...increments: Partial<ModelResponse>[]) => {
     const { turn: one, take } = turn();
     take(...increments);
-    return [one.isFinished, one.isMalformed, one.hasSpoken, one.hasAnswered];
+    return [one.isMalformed, one.hasSpoken, one.hasAnswered];
   };
   const thought: ContentPart = { type: 'thought', thought: 'h' };
-  expect(seen()).toEqual([false, true, false, false]);
-  expect(seen({ content: [text('x')] })).toEqual([false, false, true, true]);
-  expect(seen({ content: [thought], finishReason: 'stop' })).toEqual([true, true, true, false]);
-  expect(seen({ content: [text('x')], finishReason: 'malformed' })).toEqual([true, true, true, true]);
-  expect(seen({ toolCalls: [call('t')], finishReason: 'tool_calls' })).toEqual([true, false, false, false]);
-  expect(seen({ finishReason: 'length' })).toEqual([true, false, false, false]);
+  expect(seen()).toEqual([true, false, false]);
+  expect(seen({ content: [text('x')] })).toEqual([false, true, true]);
+  expect(seen({ content: [thought], finishReason: 'stop' })).toEqual([true, true, false]);
+  expect(seen({ content: [text('x')], finishReason: 'malformed' })).toEqual([true, true, true]);
+  expect(seen({ toolCalls: [call('t')], finishReason: 'tool_calls' })).toEqual([false, false, false]);
+  expect(seen({ finishReason: 'length' })).toEqual([false, false, false]);
 });
 
 test('arguments that could not be read go along as the text they are', () => {
   const { take, published } = turn();
   take({ toolCalls: [{ name: 't', args: {}, brokenArgs: '{"a' }], finishReason: 'tool_calls' });
   expect(published[0]).toMatchObject({ requestId: '', _meta: { brokenArgs: '{"a' } });
+});
+
+test('an answer that is none is refused whole, and tokens that are no amounts were not given', () => {
+  const bad: unknown[] = [
+    { content: 'abc' },
+    { content: [{ type: 'text' }] },
+    { content: [{ type: 'text', text: 3n }] },
+    { content: [null] },
+    { content: [], toolCalls: [{ name: '' }] },
+    { content: [], toolCalls: [null] },
+    { content: [], toolCalls: 'x' },
+  ];
+  for (const increment of bad) {
+    const { turn: one, published } = turn();
+    expect(() => one.take(increment as ModelResponse)).toThrow(/is no answer/);
+    expect(published).toEqual([]);
+  }
+  const { turn: one, published } = turn();
+  one.take({
+    content: [],
+    usage: { inputTokens: Number.NaN, outputTokens: -5, cachedTokens: 'x' as never, thoughtTokens: 2 },
+  });
+  one.publishUsage();
+  expect(published).toEqual([expect.objectContaining({ type: 'usage', thoughtTokens: 2 })]);
+  expect(Object.keys(published[0] ?? {})).not.toContain('outputTokens');
 });

@@ -117,9 +117,6 @@ async function callModel(
       const full = turn.take(increment);
       if (full !== undefined) await full;
     }
-    if (!context.aborted && !turn.isFinished) {
-      return { code: 'UNAVAILABLE', message: 'the answer broke off', retryable: true, retryAfterMs: undefined };
-    }
     return undefined;
   } catch (thrown) {
     const { code, message } = describeError(thrown, 'MODEL_FAILED');
