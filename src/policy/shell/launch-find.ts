@@ -1,6 +1,7 @@
 import type { ShellWord } from './command.js';
 import { findPredicates } from './find-predicates.js';
 import { type Launch, notKnown, withPlaceholder } from './launched.js';
+import { mayBeOption } from './reach-options.js';
 
 const STARTS = new Set(['-exec', '-execdir', '-ok', '-okdir']);
 
@@ -17,5 +18,7 @@ export function launchFind(words: readonly ShellWord[]): Launch | undefined {
     if (length < 0) return notKnown('where the command that find starts ends is not known');
     commands.push(withPlaceholder(rest.slice(0, length), '{}'));
   }
+  const isKnown = !predicates.some((at) => mayBeOption(words[at] as ShellWord));
+  if (!isKnown) return { commands, ...notKnown('whether find starts commands is known only when it runs') };
   return commands.length === 0 ? undefined : { commands, passesOn: false };
 }

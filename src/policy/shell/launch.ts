@@ -10,6 +10,8 @@ interface Launcher {
   /** Options with a value, in the same word or the next one. */
   readonly valued?: string;
   readonly longValued?: readonly string[];
+  /** Options with a value behind `=`, or without one. */
+  readonly longOptional?: readonly string[];
   /** Words between the options and the command. */
   readonly operands?: number;
   /** `X=1` may stand before the command. */
@@ -48,7 +50,8 @@ const LAUNCHERS: ReadonlyMap<string, Launcher> = new Map<string, Launcher>([
       flags: '0rtx',
       valued: 'adEILnPs',
       longFlags: ['null', 'no-run-if-empty', 'verbose', 'exit'],
-      longValued: ['arg-file', 'delimiter', 'max-lines', 'max-args', 'max-procs', 'max-chars', 'replace'],
+      longValued: ['arg-file', 'delimiter', 'max-args', 'max-procs', 'max-chars'],
+      longOptional: ['max-lines', 'replace'],
       appends: true,
     },
   ],
@@ -149,10 +152,11 @@ function launchWith(program: string, launcher: Launcher, words: readonly ShellWo
 
 /** How many words an option takes: itself, or the next one too. Undefined: it is not known. */
 function optionTakes(launcher: Launcher, option: string): 'self' | 'next' | undefined {
-  const { flags = '', valued = '', longFlags = [], longValued = [], numeric = false } = launcher;
+  const { flags = '', valued = '', longFlags = [], longValued = [], longOptional = [], numeric = false } = launcher;
   if (option.startsWith('--')) {
     const [name = '', value] = option.slice(2).split('=', 2);
     if (longValued.includes(name)) return value === undefined ? 'next' : 'self';
+    if (longOptional.includes(name)) return 'self';
     return longFlags.includes(name) && value === undefined ? 'self' : undefined;
   }
   if (numeric && /^--?\d+$/.test(option)) return 'self';

@@ -12,7 +12,10 @@ const LONGEST = 100_000;
 const MOST_COMMANDS = 1_000;
 const DEEPEST = 16;
 /** Read by bash and by the plain shell in two ways. */
-const BASH_ONLY = /\$['"[]|\[\[|\(\(|&>|<<<|[<>]\(|\|&|;&|\b(?:coproc|select|function)\b/;
+const BASH_ONLY = /\$['"[]|\[\[|\(\(|&>|<<<|[<>]\(|\|&|;&|\{\w+\}[<>]|\b(?:coproc|select|function)\b/;
+
+/** The shell takes these away before it looks at what they part: `$` and `(` on two lines are a substitution. */
+const SPLIT_BY_LINE = /[^ \t\n]\\\n/;
 
 /** What all commands of one part of a script have in common. */
 interface Place {
@@ -57,6 +60,7 @@ function readScript(text: string, shell: 'bash' | 'sh', place: Omit<Place, 'sour
     return;
   }
   if (text.includes('\0')) found.push(notKnown(text, 'it holds a character that no command can hold'));
+  if (SPLIT_BY_LINE.test(text)) found.push(notKnown(text, 'a line is broken within a word'));
   if (shell === 'sh' && BASH_ONLY.test(text)) found.push(notKnown(text, 'not every shell reads it in the same way'));
   const script = parse(text);
   const isTainted = place.depth === 0 ? taintOf(script) : allTainted;
@@ -96,6 +100,9 @@ function read(node: SyntaxNode, place: Place, found: ShellCommand[]): void {
       return children();
     case 'ParameterExpansion': {
       const { parameter, prefix, index, operation } = node;
+      // Whether a single quote is one there depends on what it stands in; not every reading is the shell's.
+      if (node.text.includes("'") && /[`$]/.test(node.text.slice(1)))
+        note('what stands between its quotes could be read in two ways');
       if (prefix === '!' && operation?.type !== 'Names')
         note('which variable it stands for is known only when it runs');
       if (index !== undefined && !isPlainIndex(index, place.isTainted))
@@ -145,6 +152,12 @@ function read(node: SyntaxNode, place: Place, found: ShellCommand[]): void {
       return children();
     case 'FileDescriptorVariable':
       return bind(node.name);
+    case 'Literal':
+      if (holdsExpansion(node.text)) note('what it stands for could not be read');
+      return;
+    case 'Word':
+      if (node.parts === undefined && holdsExpansion(node.text)) note('what it stands for could not be read');
+      return children();
     case 'Assignment':
       if (node.index !== undefined && !isPlainIndex(node.index, place.isTainted))
         note('it works out a place in a list as it runs');
@@ -157,6 +170,9 @@ function read(node: SyntaxNode, place: Place, found: ShellCommand[]): void {
     if (isDangerousVariable(name)) note(`it sets ${name}`);
   }
 }
+
+/** Something that the shell expands, in a text that was taken as it stands: the reading cannot be right. */
+const holdsExpansion = (text: string): boolean => /`|\$[({[]/.test(text.replace(/\\[\s\S]/g, ''));
 
 const writesOf = (redirections: readonly Redirection[], { source }: Place): string[] =>
   redirections.flatMap((one) => (one.type === 'Redirect' && reachesOut(one) ? [source.slice(one.pos, one.end)] : []));
@@ -171,6 +187,15 @@ function readCommand(node: Command, place: Place, found: ShellCommand[]): void {
     writes: [...place.writes, ...writesOf(redirects, place)],
     assigns: [...place.assigns, ...set],
   };
+  // `a<(b)c` is one word to the shell.
+  const parts = [...prefix, ...(name === undefined ? [] : [name]), ...node.suffix];
+  if (
+    parts.some(
+      ({ end, type }, at) => end === parts[at + 1]?.pos && type !== 'Redirect' && parts[at + 1]?.type === 'Word',
+    )
+  ) {
+    found.push(notKnown(text, 'where its words end could be read in two ways'));
+  }
   addCommand(words, text, own, found);
   forEachChild(node, (child) => read(child, place, found));
 }

@@ -14,9 +14,9 @@ export function reachesOut({ operator, target }: Redirect): boolean {
       return SOCKETS.some((name) => head.startsWith(name) || (value === undefined && name.startsWith(head)));
     case '<&':
     case '>&':
-      // A number, or `-`: another name for what is open. Anything else is a file.
+      // A number, or `-`: another name for what is open. `<&-x` is `<&-` and a word of the command.
       if (value !== undefined && /^(?:\d+-?|-)$/.test(value)) return false;
-      return operator === '>&' && !NO_FILE.has(value ?? '');
+      return operator === '<&' || !NO_FILE.has(value ?? '');
     default:
       return !NO_FILE.has(value ?? '');
   }

@@ -7,8 +7,10 @@ type Piece = { readonly known: string } | ShellWord['many'];
 /** What is known of a word after the shell has taken quotes and backslashes away, without running anything. */
 export function readWord(word: Word): ShellWord {
   const { text, parts } = word;
-  // A tilde at the beginning becomes a folder, whichever the user's is.
-  if (text.startsWith('~')) return unknownWord(text, '~', parts === undefined ? 'one' : 'any');
+  // A tilde at the beginning becomes a folder, where it is one's own or the current one; a name may stay as it is.
+  if (text.startsWith('~')) {
+    return unknownWord(text, /^~[-+]?(?:\/|$)/.test(text) ? '/' : '', parts === undefined ? 'one' : 'any');
+  }
   if (parts === undefined) return { text, value: word.value, head: word.value, many: 'one' };
   let head = '';
   let isKnown = true;
