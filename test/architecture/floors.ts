@@ -45,7 +45,7 @@ const floors: readonly Floor[] = [
 ];
 
 /** Loaded when first needed, so that whoever does not use them does not wait for them. */
-const heavy = ['ajv', 'yaml', 'openai', '@google/genai', 'jiti'];
+const heavy = ['ajv', 'yaml', 'openai', '@google/genai', 'jiti', '@modelcontextprotocol/client'];
 
 /** Not among our dependencies: a user's own, or for tests only. */
 const forbidden = ['zod', 'arktype', 'fast-check', 'vitest', 'typescript'];
