@@ -246,7 +246,10 @@ class StandingSession implements HostSession {
       this.#early = undefined;
       if (early?.update !== undefined) applyUpdate(tree, early.update);
       for (const steer of early?.steers ?? []) steerTree(tree, steer, undefined);
-    } else this.#takeTools(tree);
+    } else {
+      this.#takeTools(tree);
+      if (tree.hasState) tree.root.state.refresh(tree.handle?.state ?? {});
+    }
     const stop = stream.stop ?? (signal?.aborted ? abortStop(reasonOf(signal), 'user') : undefined);
     const onBegun = (run: RunRecord) => {
       stream.run = run;

@@ -46,6 +46,8 @@ export interface StateScope {
   commit(updates: readonly StateUpdate[]): void;
   /** Forgets the own writes and keeps the values: what was written is accounted for. */
   settle(): void;
+  /** Takes over what others wrote meanwhile to the keys of the application and of the user; no write of this scope's own. */
+  refresh(stored: Readonly<Bag>): void;
   /** Whether several writers of the key are folded by a declared reducer. Throws `UNKNOWN_STATE_KEY`. */
   isReduced(key: string): boolean;
 }
@@ -86,6 +88,9 @@ export function createStateScope(options: {
   return scopeOf(reducers, Object.freeze(record));
 }
 
+/** Kept beside the session: others write it, too. */
+const isShared = (key: string): boolean => key.startsWith('app:') || key.startsWith('user:');
+
 function scopeOf(reducers: Reducers, start: Readonly<Bag>): StateScope {
   // Shared with every scope on either side of a fork: frozen, and replaced by a write.
   let record = start;
@@ -117,6 +122,14 @@ function scopeOf(reducers: Reducers, start: Readonly<Bag>): StateScope {
     commit,
     settle() {
       own = [];
+    },
+    refresh(stored) {
+      const next: Bag = {};
+      for (const key of reducers.keys()) {
+        if (!isShared(key) || !Object.hasOwn(stored, key) || sameJson(stored[key], read(key))) continue;
+        next[key] = inertJson(stored[key], `the value of state key "${key}"`);
+      }
+      if (Object.keys(next).length > 0) record = Object.freeze({ ...record, ...next });
     },
     isReduced(key) {
       assertDeclared(reducers, key);

@@ -185,6 +185,40 @@ describe.each(stores)('state, %s', (_, makeStore) => {
     },
   );
 
+  test('a session that stands sees what another wrote to a key of the application, and keeps its own (B023)', async () => {
+    const seen: unknown[] = [];
+    const exchange = tool({
+      name: 'exchange',
+      description: 'Reads, then writes.',
+      parameters: { type: 'object' },
+      annotations: { readOnly: true },
+      execute(args, { state }) {
+        const { n } = args as { n: number };
+        seen.push([state.get('app:n'), state.get('n')]);
+        state.set('app:n', n);
+        state.set('n', n);
+      },
+    });
+    const team = sequential({
+      name: 's',
+      state: { 'app:n': { initial: 0 }, n: { initial: 0 } },
+      children: [agent({ name: 'a', tools: [exchange] })],
+    });
+    const { host } = hostWith(
+      { a: (__, at) => (at % 2 === 0 ? call('exchange', { n: at / 2 + 1 }) : { text: 'A' }) },
+      { store: makeStore() },
+    );
+    const [first, second] = [host.session(team), host.session(team)];
+    for (const session of [first, second, first])
+      await readAll(session.stream({ kind: 'message', content: 'go' }).stream);
+    expect(seen).toEqual([
+      [0, 0],
+      [1, 0],
+      [2, 1],
+    ]);
+    await host.close();
+  });
+
   test('a child is called while it runs and after it: each is a thread of its own, over all messages (B070)', async () => {
     const lead = hierarchical({ name: 'h', agent: leaf('boss'), children: [leaf('x')] });
     const x = (prompt: string) => ({ name: 'x', args: { prompt } });

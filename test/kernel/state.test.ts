@@ -320,3 +320,18 @@ describe('the state of one tool call', () => {
     expect(caught(() => call.view.set('j', 1)).code).toBe('UNKNOWN_STATE_KEY');
   });
 });
+
+test('what others wrote to shared keys is taken over, and is no write of one’s own', () => {
+  const scope = createStateScope({
+    declaration: { 'app:n': { initial: 1 }, 'user:l': { reducer: 'append' }, n: { initial: 1 } },
+  });
+  scope.set('n', 2);
+  const before = scope.fork();
+  scope.refresh({ 'app:n': 5, 'user:l': ['x'], n: 9, 'app:unknown': 1, 'temp:n': 1 });
+  expect(scope.values()).toEqual({ 'app:n': 5, 'user:l': ['x'], n: 2 });
+  expect(scope.updates()).toEqual([{ key: 'n', value: 2 }]);
+  expect(before.get('app:n')).toBe(1);
+  const same = scope.values();
+  scope.refresh({ 'app:n': 5 });
+  expect(scope.values()).toBe(same);
+});
