@@ -51,10 +51,12 @@ test.each(['hang', 'wrong-id'])('%s: the call ends with its time, and the server
   expect(work).toMatchObject({ isError: true, errorType: 'mcp_tool_error' });
   expect(textIn(work)).toBe('the MCP server "bad" did not answer within 3000 ms');
   expect(textIn(fine)).toBe('fine');
-  const got = witness.events.map(({ data }) => (data as { method?: string } | undefined)?.method);
-  expect(got).toContain('notifications/cancelled');
   await host.close();
   expect(clock.pending).toBe(0);
+  // What a process told is here once it is gone.
+  await witness.allGone();
+  const got = witness.events.map(({ data }) => (data as { method?: string } | undefined)?.method);
+  expect(got).toContain('notifications/cancelled');
 });
 
 test('without a limit of its own a call has that of the host', async () => {
