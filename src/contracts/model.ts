@@ -64,7 +64,8 @@ export type FinishReason = Open<'stop' | 'tool_calls' | 'length' | 'refusal' | '
 
 /**
  * From `generate` the whole answer; from `generateStream` an increment: contents and calls concatenate, the last
- * `usage` counts (cumulative), the last `finishReason` counts. A stream without a `finishReason` failed.
+ * `usage` counts (cumulative), the last `finishReason` counts. An adapter throws where an answer broke off; a stream that
+ * ends without a `finishReason` has said all that it had to say.
  */
 export interface ModelResponse {
   content: ContentPart[];
