@@ -15,7 +15,8 @@ export function conditionFaults(rule: Record<string, unknown>, names: readonly u
     if (typeof commandPrefix !== 'string') fault('commandPrefix', 'must be a text');
     else {
       const read = readPrefix(commandPrefix);
-      if ('fault' in read) fault('commandPrefix', `can never match: it ${read.fault}`);
+      const never = 'fault' in read ? read.fault : rule.decision === 'allow' ? undefined : read.never;
+      if (never !== undefined) fault('commandPrefix', `can never match: it ${never}`);
     }
   }
   pattern('commandRegex', commandRegex);

@@ -1,3 +1,5 @@
+export { shownWords } from './command.js';
 export { concerns, covers, reachesIn } from './conditions.js';
 export { judgeCommand, parsedCommands } from './judge.js';
+export { parseCommands } from './parse.js';
 export { isDangerousVariable } from './variables.js';

@@ -16,9 +16,19 @@ export function launchFind(words: readonly ShellWord[]): Launch | undefined {
       ({ value }, index) => value === ';' || (value === '+' && rest[index - 1]?.value === '{}'),
     );
     if (length < 0) return notKnown('where the command that find starts ends is not known');
-    commands.push(withPlaceholder(rest.slice(0, length), '{}'));
+    if (rest.slice(0, length).some(mayEnd)) return notKnown('where the command that find starts ends is not known');
+    const command = withPlaceholder(rest.slice(0, length), '{}');
+    // With `+` the last word stands for many files.
+    const isBatch = rest[length]?.value === '+';
+    commands.push(
+      isBatch ? command.map((word, index) => (rest[index]?.value === '{}' ? { ...word, many: 'any' } : word)) : command,
+    );
   }
   const isKnown = !predicates.some((at) => mayBeOption(words[at] as ShellWord));
   if (!isKnown) return { commands, ...notKnown('whether find starts commands is known only when it runs') };
   return commands.length === 0 ? undefined : { commands, passesOn: false };
 }
+
+/** It may turn out to be the end of the command, `;` or `{} +`. */
+const mayEnd = ({ value, head, many }: ShellWord) =>
+  value === undefined && (many === 'any' || ';'.startsWith(head) || '{}'.startsWith(head));

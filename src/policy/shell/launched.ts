@@ -19,7 +19,9 @@ export const notKnown = (unknown: string): Launch => ({ passesOn: false, unknown
 /** Words in which a placeholder will be something that is known only when it runs. */
 export function withPlaceholder(words: readonly ShellWord[], placeholder: string): readonly ShellWord[] {
   return words.map((word) => {
-    const at = word.value?.indexOf(placeholder) ?? -1;
-    return at < 0 ? word : { ...word, value: undefined, head: word.head.slice(0, at) };
+    const { value, head } = word;
+    // Where the rest is not known, it may make one of what it begins with.
+    const at = value === undefined ? head.indexOf(placeholder.slice(0, 1)) : value.indexOf(placeholder);
+    return at < 0 ? word : { ...word, value: undefined, head: head.slice(0, at) };
   });
 }

@@ -14,6 +14,11 @@ const DEEPEST = 16;
 /** Read by bash and by the plain shell in two ways. */
 const BASH_ONLY = /\$['"[]|\[\[|\(\(|&>|<<<|[<>]\(|\|&|;&|\{\w+\}[<>]|\b(?:coproc|select|function)\b/;
 
+/** Escapes between `$'` and `'` that stand for one character whatever the language of the machine. */
+const PLAIN_ESCAPES = /\\(?:[\\'"?abeEfnrtv]|x[0-7][\da-fA-F]|[01]?[0-7]{1,2}(?!\d))/g;
+/** The shell reads `$$` here in one way to find the end of a word, and in another to expand it. */
+const DOUBLE_DOLLAR = /\$\$[{(['"`]/;
+
 /** The shell takes these away before it looks at what they part: `$` and `(` on two lines are a substitution. */
 const SPLIT_BY_LINE = /[^ \t\n]\\\n/;
 
@@ -61,6 +66,7 @@ function readScript(text: string, shell: 'bash' | 'sh', place: Omit<Place, 'sour
   }
   if (text.includes('\0')) found.push(notKnown(text, 'it holds a character that no command can hold'));
   if (SPLIT_BY_LINE.test(text)) found.push(notKnown(text, 'a line is broken within a word'));
+  if (DOUBLE_DOLLAR.test(text)) found.push(notKnown(text, 'what stands behind "$$" could be read in two ways'));
   if (shell === 'sh' && BASH_ONLY.test(text)) found.push(notKnown(text, 'not every shell reads it in the same way'));
   const script = parse(text);
   const isTainted = place.depth === 0 ? taintOf(script) : allTainted;
@@ -97,6 +103,9 @@ function read(node: SyntaxNode, place: Place, found: ShellCommand[]): void {
     case 'ProcessSubstitution':
     case 'ArithmeticCommandExpansion':
       if (node.script === undefined) note('what it runs could not be read');
+      else if (node.type === 'ProcessSubstitution' && node.script.commands.length === 0) note('nothing runs in it');
+      else if (listsBehindDocument(node.script)) note('what stands behind a here-document could be read in two ways');
+      if (node.text.startsWith('`') && node.text.includes('\\\n')) note('a line is broken within it');
       return children();
     case 'ParameterExpansion': {
       const { parameter, prefix, index, operation } = node;
@@ -156,9 +165,15 @@ function read(node: SyntaxNode, place: Place, found: ShellCommand[]): void {
       if (holdsExpansion(node.text)) note('what it stands for could not be read');
       return;
     case 'Word':
-      if (node.parts === undefined && holdsExpansion(node.text)) note('what it stands for could not be read');
+      if (node.parts === undefined && (holdsExpansion(node.text) || /[<>]\(/.test(node.text))) {
+        note('what it stands for could not be read');
+      }
       return children();
+    case 'AnsiCQuoted':
+      if (node.text.replace(PLAIN_ESCAPES, '').includes('\\')) note('what it stands for could be read in two ways');
+      return;
     case 'Assignment':
+      if (node.value.type === 'Word' && node.value.text.startsWith('(')) note('what it stands for could not be read');
       if (node.index !== undefined && !isPlainIndex(node.index, place.isTainted))
         note('it works out a place in a list as it runs');
       return children();
@@ -169,6 +184,22 @@ function read(node: SyntaxNode, place: Place, found: ShellCommand[]): void {
   function bind(name: string): void {
     if (isDangerousVariable(name)) note(`it sets ${name}`);
   }
+}
+
+/**
+ * Whether a substitution holds a here-document and more than one command: bash 5.2 writes such a text anew before it
+ * runs it, and may lose what parts the commands.
+ */
+function listsBehindDocument(script: SyntaxNode): boolean {
+  let documents = 0;
+  let commands = 0;
+  const count = (node: SyntaxNode): void => {
+    if (node.type === 'HereDoc') documents++;
+    if (node.type === 'Command') commands++;
+    forEachChild(node, count);
+  };
+  count(script);
+  return documents > 0 && commands > 1;
 }
 
 /** Something that the shell expands, in a text that was taken as it stands: the reading cannot be right. */
@@ -182,6 +213,10 @@ function readCommand(node: Command, place: Place, found: ShellCommand[]): void {
   const words = name === undefined ? [] : [readWord(name), ...args.map(readArgument)];
   const set = prefix.flatMap((one) => (one.type === 'Assignment' ? [one.name] : []));
   const text = place.source.slice(node.pos, node.end);
+  // bash 5.2 loses a `;` behind such a command, where a here-document stands in the same substitution.
+  if (name !== undefined && prefix.some((one) => one.type === 'Assignment' && one.value.type !== 'Word')) {
+    found.push(notKnown(text, 'a list cannot be set for one command'));
+  }
   const own = {
     ...place,
     writes: [...place.writes, ...writesOf(redirects, place)],

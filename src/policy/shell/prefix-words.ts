@@ -2,12 +2,19 @@ const RESERVED = new Set(
   '! { } [[ ]] case coproc do done elif else esac fi for function if in select then time until while'.split(' '),
 );
 
+/** The words of a prefix; `never`: why no command begins so, though it can be read. */
+export interface Prefix {
+  readonly words: readonly string[];
+  readonly never?: string | undefined;
+}
+
 /**
  * The words of a prefix as a rule gives it, quotes taken away. A reason instead, when it is not the beginning of one
  * simple command that is known.
  */
-export function readPrefix(prefix: string): { words: readonly string[] } | { fault: string } {
+export function readPrefix(prefix: string): Prefix | { readonly fault: string } {
   const words: string[] = [];
+  let never: string | undefined;
   let word: string | undefined;
   for (let at = 0; at < prefix.length; at++) {
     const char = prefix[at] as string;
@@ -26,15 +33,15 @@ export function readPrefix(prefix: string): { words: readonly string[] } | { fau
       at = end;
     } else if (/[;&|<>()`$]/.test(char)) {
       return { fault: `is the beginning of one simple command: no "${char}" can stand in it` };
-    } else if (/[*?]/.test(char)) {
-      return { fault: `has no patterns: whatever follows it matches, "${char}" is taken for nothing else` };
-    } else word = (word ?? '') + char;
+    } else {
+      if (/[*?]/.test(char)) never = `has no patterns: what follows it matches anyway, and "${char}" is only itself`;
+      word = (word ?? '') + char;
+    }
   }
   if (word !== undefined) words.push(word);
   const [first] = words;
   if (first === undefined) return { fault: 'must hold at least one word' };
-  if (RESERVED.has(first))
-    return { fault: `"${first}" is no command but a word of the shell: name what stands behind it` };
-  if (/^\w+\+?=/.test(first)) return { fault: 'no assignment can stand in it: allowEnv lists the variables' };
-  return { words };
+  if (RESERVED.has(first)) never = `begins with "${first}", which is a word of the shell: name what stands behind it`;
+  if (/^\w+\+?=/.test(first)) never = 'begins with an assignment: name what stands behind it';
+  return { words, never };
 }

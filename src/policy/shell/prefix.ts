@@ -33,7 +33,8 @@ function restIsAbout(words: readonly ShellWord[], prefix: readonly string[]): bo
       if (word === undefined) return false;
       if (word.value === wanted) break;
       if (word.value === undefined && wanted.startsWith(word.head)) return 'maybe';
-      if (word.many === 'any') return 'maybe';
+      // What it is split into begins as it does, and may go on with options.
+      if (word.many === 'any' && (word.head.startsWith('-') || wanted.startsWith('-'))) return 'maybe';
       // Options may stand before a word, each with a value of its own; an option that is wanted may stand anywhere.
       const isOption = word.head.startsWith('-');
       if (!isOption && !isValue && !wanted.startsWith('-')) return false;

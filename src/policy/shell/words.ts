@@ -4,6 +4,10 @@ import type { ShellWord } from './command.js';
 /** What a part adds to its word: a text that is known, or how many words something not known may make of it. */
 type Piece = { readonly known: string } | ShellWord['many'];
 
+const BRACES = /\{[\s\S]*(?:,|\.\.)[\s\S]*\}/;
+/** A tilde stands for a folder where a value may begin, also in words that only look like assignments. */
+const TILDE_IN_VALUE = /^([A-Za-z_]\w*\+?=)[\s\S]*~/;
+
 /** What is known of a word after the shell has taken quotes and backslashes away, without running anything. */
 export function readWord(word: Word): ShellWord {
   const { text, parts } = word;
@@ -11,11 +15,23 @@ export function readWord(word: Word): ShellWord {
   if (text.startsWith('~')) {
     return unknownWord(text, /^~[-+]?(?:\/|$)/.test(text) ? '/' : '', parts === undefined ? 'one' : 'any');
   }
-  if (parts === undefined) return { text, value: word.value, head: word.value, many: 'one' };
+  const [, name] = TILDE_IN_VALUE.exec(text) ?? [];
+  if (name !== undefined) return unknownWord(text, name, parts === undefined ? 'one' : 'any');
+  // What the parser takes for no braces may be some to the shell.
+  const [brace] = BRACES.exec(text) ?? [];
+  if (parts === undefined) {
+    return brace === undefined
+      ? { text, value: word.value, head: word.value, many: 'one' }
+      : unknownWord(text, '', 'any');
+  }
   let head = '';
   let isKnown = true;
   let many: ShellWord['many'] = 'one';
   for (const part of parts) {
+    if (brace !== undefined && part.type === 'Literal' && part.text.includes('{')) {
+      isKnown = false;
+      many = 'any';
+    }
     for (const piece of readPart(part)) {
       if (typeof piece === 'object') {
         if (isKnown) head += piece.known;
