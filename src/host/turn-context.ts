@@ -24,6 +24,7 @@ import { instructionOf } from './instruction.js';
 import { addCost, beginWork, countModelCall, endWork } from './limits.js';
 import { ask, type QuestionDraft } from './questions.js';
 import { publish } from './session-tree.js';
+import { commitUpdates } from './state-updates.js';
 import type { RunEnd, RunRecord, Thread } from './thread.js';
 import { registerCall } from './tool-call.js';
 import { visibleTools } from './tool-policy.js';
@@ -212,6 +213,17 @@ export class Turn implements TurnContext, Activity {
 
   modelRequest(): ModelRequest {
     return new TurnRequest(this, this.thread);
+  }
+
+  stateValues(): Readonly<Bag> {
+    return this.thread.state.values();
+  }
+
+  writeState(delta: Readonly<Bag>): void {
+    const { thread, run } = this;
+    if (this.isClosed || (this.isCut && run.stop !== undefined) || thread.run !== run) return;
+    const updates = Object.entries(delta).map(([key, value]) => ({ key, value }));
+    if (updates.length > 0) commitUpdates(thread, updates);
   }
 
   newMessageId(): string {
