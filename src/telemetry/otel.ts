@@ -4,9 +4,14 @@ import { TroupeError } from '../kernel/errors.js';
 
 type Api = typeof import('@opentelemetry/api');
 
+/** A `Tracer` of `@opentelemetry/api`: named by its shape, so that these types need no package that may be absent. */
+export interface OtelTracer {
+  startSpan(name: string, options?: object, context?: object): object;
+}
+
 export interface OtelOptions {
   /** Default: the tracer `troupe` of the global provider. */
-  tracer?: Tracer;
+  tracer?: OtelTracer;
   /** True: messages, tool arguments and results become attributes. Default: none of them leaves the process. */
   captureContent?: boolean;
 }
@@ -18,7 +23,7 @@ export interface OtelOptions {
  */
 export async function otelTelemetry(options: OtelOptions = {}): Promise<TelemetryBridge> {
   const api = await loadApi();
-  const tracer = options.tracer ?? api.trace.getTracer('troupe');
+  const tracer = (options.tracer as Tracer | undefined) ?? api.trace.getTracer('troupe');
   const parentOf = (parent: TraceContext | undefined) =>
     parent?.parentSpanId === undefined
       ? api.ROOT_CONTEXT
