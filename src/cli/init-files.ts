@@ -71,14 +71,14 @@ const readme = `# A team of agents
 
 Run it, offline:
 
-    troupe run team.yaml "${starterPrompt}"
+    npx troupe run team.yaml "${starterPrompt}"
 
 - \`team.yaml\` says who works with whom: a researcher and a skeptic at once, then a writer.
 - \`agents/\` holds one file per agent: front matter and an instruction.
 - \`demo.script.yaml\` plays the model, so that no key is needed.
 
 With a real model: replace \`model: scripted\` in the agents' files, as by \`gemini/gemini-flash-latest\`, and set its
-key, or choose one for a single run: \`troupe run team.yaml --model gemini/gemini-flash-latest "..."\`.
+key, or choose one for a single run: \`npx troupe run team.yaml --model gemini/gemini-flash-latest "..."\`.
 \`troupe doctor\` says what is missing, \`troupe check team.yaml\` what would go wrong and how many model calls a run can
 make, \`troupe graph team.yaml\` draws the team.
 `;

@@ -26,7 +26,7 @@ export async function initCommand(folder: string, io: Pick<CommandIo, 'stdout' |
     '',
     'It runs offline, on a scripted model. Next:',
     ...(place === '' ? [] : [`  cd ${shellWord(place)}`]),
-    `  troupe run team.yaml "${starterPrompt}"`,
+    `  npx troupe run team.yaml "${starterPrompt}"`,
   ];
   await io.stdout.write(`${lines.join('\n')}\n`);
   return 0;

@@ -63,7 +63,7 @@ function passedOn(thread: Thread, { last, outcomes }: CrewState, child: Compiled
   const said = hasSaid(last) ? last : saidBefore(outcomes, last.index);
   if (said === undefined) return sameInput(thread, child);
   const { result } = said.end.data;
-  return typeof result === 'string' ? toRunInput(child, result) : dataInput(result);
+  return typeof result === 'string' ? toRunInput(child, result) : dataInput(child, result);
 }
 
 const hasSaid = (one: ChildOutcome | undefined): boolean => one?.ok === true && one.end.data.result !== undefined;
@@ -73,7 +73,10 @@ const saidBefore = (outcomes: CrewState['outcomes'], index: number): ChildOutcom
   outcomes.slice(0, index).findLast(hasSaid) ?? outcomes.findLast(hasSaid);
 
 /** Data is shown as JSON, whatever it looks like: a list of objects with a `type` is no content, a `prompt` not all of it. */
-const dataInput = (value: unknown): RunInput => ({ content: toParts(JSON.stringify(value)), value });
+function dataInput(child: CompiledAgent, value: unknown): RunInput {
+  const prompt = JSON.stringify(value);
+  return { content: toParts(prompt), value: isDefaultInputSchema(child.descriptor.inputSchema) ? { prompt } : value };
+}
 
 /** What the parent itself was given, media included, to a child that takes text. */
 function sameInput(thread: Thread, child: CompiledAgent): RunInput {
@@ -82,7 +85,7 @@ function sameInput(thread: Thread, child: CompiledAgent): RunInput {
   if (first?.kind === 'message' && isDefaultInputSchema(child.descriptor.inputSchema)) {
     return { content: toParts(first.content), value: input };
   }
-  return isText(input) ? toRunInput(child, input) : dataInput(input);
+  return isText(input) ? toRunInput(child, input) : dataInput(child, input);
 }
 
 /** The composition's input, as `mapInput` sees it: text where its schema is the default one. */

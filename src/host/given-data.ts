@@ -1,12 +1,13 @@
 import { TroupeError } from '../kernel/errors.js';
 import { jsonFault } from '../kernel/json-value.js';
+import { narrowContentPart } from '../kernel/narrow.js';
 
 const isObject = (given: unknown): given is Record<string, unknown> =>
   typeof given === 'object' && given !== null && !Array.isArray(given);
 
-/** A list of parts: each says its type. */
+/** A list of parts: each says its type, and has what a known type needs. */
 export const areParts = (given: unknown): boolean =>
-  Array.isArray(given) && given.every((part) => isObject(part) && typeof part.type === 'string');
+  Array.isArray(given) && given.every((part) => narrowContentPart(part).kind !== 'invalid');
 
 const isText = (given: unknown): boolean => given === undefined || typeof given === 'string';
 

@@ -1,11 +1,14 @@
 import type { InstructionContext } from '../contracts/index.js';
+import { TroupeError } from '../kernel/errors.js';
+import { isThenable } from './child-input.js';
 import type { Thread } from './thread.js';
 
 const PLACEHOLDER = /\{(input|state)\.([A-Za-z_$][\w$.:-]*)\}/g;
 
 /**
  * The system instruction of a thread: text with `{input.x}` and `{state.x}` filled in, or what the instruction
- * function gives. A placeholder without a value stays as it is.
+ * function gives. A placeholder without a value stays as it is. Throws, or rejects, with what the function throws, and
+ * with `INSTRUCTION_FAILED` when it gives no text.
  */
 export function instructionOf(thread: Thread, input: unknown): string | Promise<string> {
   const { instruction } = thread.agent.driver;
@@ -20,7 +23,17 @@ export function instructionOf(thread: Thread, input: unknown): string | Promise<
     input,
     state: thread.state.values(),
   };
-  return instruction(context);
+  const given: unknown = instruction(context);
+  return isThenable(given) ? Promise.resolve(given).then(toInstruction) : toInstruction(given);
+}
+
+function toInstruction(given: unknown): string {
+  if (typeof given === 'string') return given;
+  const kind = given === null ? 'null' : typeof given;
+  throw new TroupeError({
+    code: 'INSTRUCTION_FAILED',
+    message: `the instruction function gave ${kind}; it gives a text`,
+  });
 }
 
 export function fillIn(text: string, input: unknown, state: Readonly<Record<string, unknown>>): string {

@@ -191,6 +191,7 @@ function begin(
       state: Object.assign({}, past?.state, handle?.state),
     }),
   });
+  tree.traceContext = options.traceContext;
   if (past !== undefined) applyPast(tree, past);
   const { root } = tree;
   if (agent.behaviour === 'turn' && agent.driver.descriptor.executor !== 'local')

@@ -2,6 +2,7 @@ import type { AgentEventDraft, ContentPart } from '../contracts/index.js';
 import { textOf, toParts } from '../kernel/content.js';
 import { TroupeError } from '../kernel/errors.js';
 import { sameJson } from '../kernel/json-value.js';
+import { narrowContentPart } from '../kernel/narrow.js';
 import { isDefaultInputSchema, validateJson } from '../kernel/schema.js';
 import { createUsageTally } from '../kernel/usage.js';
 import { INTERFACE_VERSION } from '../kernel/version.js';
@@ -17,9 +18,7 @@ export interface RunInput {
 }
 
 const isParts = (given: unknown): given is ContentPart[] =>
-  Array.isArray(given) &&
-  given.length > 0 &&
-  given.every((part) => typeof part === 'object' && part !== null && typeof part.type === 'string');
+  Array.isArray(given) && given.length > 0 && given.every((part) => narrowContentPart(part).kind !== 'invalid');
 
 /** Text, parts, or data of the agent's `inputSchema` (which reaches the model as JSON). */
 export function toRunInput(agent: CompiledAgent, given: unknown): RunInput {
@@ -37,9 +36,19 @@ function inputFaults(agent: CompiledAgent, input: RunInput): string[] | Promise<
   const { inputSchema } = agent.descriptor;
   if (isDefaultInputSchema(inputSchema)) {
     const { prompt } = (input.value ?? {}) as { prompt?: unknown };
-    return typeof prompt === 'string' || isParts(input.content) ? [] : ['/prompt must be string'];
+    return typeof prompt === 'string' ? [] : promptFaults(input.value);
   }
   return validateJson(inputSchema, input.value);
+}
+
+/** Why a value is no input of an agent that takes a prompt. */
+function promptFaults(given: unknown): string[] {
+  if (!Array.isArray(given)) return ['/prompt must be string'];
+  const faults = given.flatMap((part, at) => {
+    const read = narrowContentPart(part);
+    return read.kind === 'invalid' ? [`/${at} is no content part: ${read.reason}`] : [];
+  });
+  return faults.length > 0 ? faults : ['a list of content parts needs at least one'];
 }
 
 /**

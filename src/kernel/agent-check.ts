@@ -6,6 +6,8 @@ import { isCompatible } from './version.js';
 
 const AGENT_NAME = /^[A-Za-z_][A-Za-z0-9_-]*$/;
 const TOOL_NAME = /^[A-Za-z0-9_][A-Za-z0-9_.:/-]*$/;
+/** Well formed, but no key of an object: results and state are kept by name. */
+const NO_KEY = '__proto__';
 const LONGEST_NAME = 64;
 /** The host gives these to agents itself. */
 const RESERVED_TOOLS = ['transfer_to_agent', 'exit_loop', 'complete_task'];
@@ -58,7 +60,7 @@ function jsonFaultAt(value: unknown, path: string): Problem[] {
 export function toolNameFault(name: unknown): string | undefined {
   if (typeof name !== 'string' || name === '') return 'a tool needs a name';
   if (name.length > LONGEST_NAME) return `the tool name "${name}" is longer than ${LONGEST_NAME} characters`;
-  if (!TOOL_NAME.test(name)) return `"${name}" is no tool name: letters, digits and _ . : / - only`;
+  if (!TOOL_NAME.test(name) || name === NO_KEY) return `"${name}" is no tool name: letters, digits and _ . : / - only`;
   if (name.startsWith('provider:')) return `"${name}" names a tool that the provider runs; it is declared by name only`;
   if (RESERVED_TOOLS.includes(name)) return `"${name}" is a tool of the host; choose another name`;
   return undefined;
@@ -67,7 +69,7 @@ export function toolNameFault(name: unknown): string | undefined {
 function checkName({ name, descriptor }: AgentDefinition, path: string): Problem[] {
   if (typeof name !== 'string' || name === '') return [invalid(`${path}.name`, 'an agent needs a name')];
   const problems: Problem[] = [];
-  if (!AGENT_NAME.test(name)) {
+  if (!AGENT_NAME.test(name) || name === NO_KEY) {
     problems.push(invalid(`${path}.name`, `"${name}" is no agent name: a letter or _, then letters, digits, _ and -`));
   }
   if (name.length > LONGEST_NAME) {
@@ -167,9 +169,9 @@ function checkKeys({ outputKey, contextBudget }: AgentDefinition, path: string):
   return problems;
 }
 
-/** `__proto__` is no key: too many object operations take it for something else. */
+/** Too many object operations take `__proto__` for something else. */
 function isStateKey(key: unknown): key is string {
-  return typeof key === 'string' && key !== '' && key !== '__proto__';
+  return typeof key === 'string' && key !== '' && key !== NO_KEY;
 }
 
 function checkVersion({ descriptor }: AgentDefinition, path: string): Problem[] {

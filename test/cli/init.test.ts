@@ -16,14 +16,14 @@ afterEach(() => rm(cwd, { recursive: true, force: true }));
 test('a new project has no problems, and says what to do next', async () => {
   const io = fakeIo({ cwd });
   expect(await initCommand('demo', io)).toBe(0);
-  expect(io.stdout.text).toContain('  cd demo\n  troupe run team.yaml "What is this project?"\n');
+  expect(io.stdout.text).toContain('  cd demo\n  npx troupe run team.yaml "What is this project?"\n');
   const { definition, script, notices } = await loadAgentFile(join(cwd, 'demo', 'team.yaml'));
   const hostTools = ['read_file', 'list_directory', 'glob', 'search_text'];
   expect(analyseTeam(definition, { hostTools })).toMatchObject({ problems: [], worstCase: { modelCalls: 20 } });
   expect(script).toBe(join(cwd, 'demo', 'demo.script.yaml'));
   expect(notices).toEqual([]);
   const readme = await readFile(join(cwd, 'demo', 'README.md'), 'utf8');
-  expect(readme).toContain('troupe run team.yaml "What is this project?"');
+  expect(readme).toContain('npx troupe run team.yaml "What is this project?"');
 });
 
 test('in the current folder there is nowhere to go', async () => {

@@ -56,3 +56,51 @@ test('words that are none, and changes that are none, are refused at the call an
   expect(await run.result).toMatchObject({ ok: true, text: 'A' });
   await host.close();
 });
+
+test('an input that is neither a text, nor parts, nor a prompt is refused, and no session is made', async () => {
+  const store = memoryStore();
+  const { host, model } = hostWith({ a: [] }, { store });
+  for (const [input, words] of [
+    [{}, '/prompt must be string'],
+    [{ prompt: 5 }, '/prompt must be string'],
+    [[], 'at least one'],
+    [[{ type: 'text' }], '/0 is no content part: text: text is missing'],
+    [[{ type: 'text', text: 7 }], 'text must be of type string'],
+    [[{ type: 'media', data: 'AAAA' }], 'mimeType is missing'],
+    [[null], 'a content part is an object'],
+  ] as [never, string][]) {
+    const refusal = typed('INVALID_INPUT');
+    const told = { message: expect.stringContaining(words) };
+    const refused = expect.objectContaining({ ...told, code: 'INVALID_INPUT' });
+    expect(() => host.run(leaf('a'), input)).toThrow(refused);
+    expect(() => host.run(leaf('a'), input)).toThrow(refusal);
+    expect(await refusalOf(host.session(leaf('a')).stream({ kind: 'message', content: input }).stream)).toBe(
+      'INVALID_INPUT',
+    );
+  }
+  expect(model.requests).toEqual([]);
+  expect(await store.list()).toEqual([]);
+  await host.close();
+});
+
+test('a part of a kind that nobody here knows is content', async () => {
+  const { host } = hostWith({ a: [{ text: 'A' }] });
+  const part = { type: 'hologram', voxels: [1] } as never;
+  expect(await host.run(leaf('a'), [part]).result).toMatchObject({ ok: true, text: 'A' });
+  await host.close();
+});
+
+test('an instruction function that gives no text ends the run, saying so', async () => {
+  const { host, model } = hostWith({ a: [] });
+  for (const given of [undefined, null, 7, { text: 'x' }, Promise.resolve(7)]) {
+    const run = host.run(agent({ name: 'a', instruction: () => given as never }), 'go');
+    expect(await run.result).toMatchObject({ reason: 'failed', data: { code: 'INSTRUCTION_FAILED' } });
+  }
+  expect(model.requests).toEqual([]);
+  await host.close();
+});
+
+test('a name that is no key of an object is no name', () => {
+  expect(() => agent({ name: '__proto__' })).toThrow(typed('INVALID_DEFINITION'));
+  expect(() => agent({ name: 'a', tools: [asker('__proto__')] })).toThrow(TroupeError);
+});
