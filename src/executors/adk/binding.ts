@@ -1,12 +1,6 @@
 import type { LlmAgent } from '@google/adk';
 import type { AdkSession } from './session.js';
 
-/** What stands in `backend` of an agent with `executor: 'adk'`. */
-export interface AdkBackend {
-  /** An agent of ADK, or what makes one for each session. */
-  agent: unknown;
-}
-
 /** One agent as a host has read it: its tools find the session that they are called in. */
 export class AdkBinding {
   readonly sessions = new Map<string, AdkSession>();

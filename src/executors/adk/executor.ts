@@ -1,7 +1,8 @@
 import type { LlmAgent } from '@google/adk';
 import type { Executor, ExecutorCreator } from '../../contracts/index.js';
 import { TroupeError } from '../../kernel/errors.js';
-import { type AdkBackend, AdkBinding, sessionKey } from './binding.js';
+import type { AdkBackend } from './backend.js';
+import { AdkBinding, sessionKey } from './binding.js';
 import { isAdkLlmAgent } from './brands.js';
 import type { AdkSession } from './session.js';
 
