@@ -250,10 +250,15 @@ export function respond(call: Call, result: ToolResultData): void {
 }
 
 /** Asks for the sake of a call; the question is withdrawn when the call ends before it is answered. */
-export async function askFor(call: Call, draft: QuestionDraft): Promise<ElicitationResponse> {
+export async function askFor(
+  call: Call,
+  draft: QuestionDraft,
+  faults?: Question['faults'],
+): Promise<ElicitationResponse> {
   let asked: Question | undefined;
   const response = await ask(call.thread, draft, {
     activity: call,
+    faults,
     onAsked: (question) => {
       asked = question;
       call.questions ??= new Set();

@@ -78,7 +78,8 @@ async function judgeByPolicy(call: Call, raisedByHook: string | undefined): Prom
   const nobody = nobodyToAsk(tree);
   if (nobody !== undefined) return errorResult('policy_denied', `denied: ${call.name} needs approval, and ${nobody}`);
   const hint = decision.outcome === 'ask_user' ? decision.hint : undefined;
-  const answer = await askApproval(call, hint ?? (raised || undefined), decision.rule);
+  const { rule, commands } = decision;
+  const answer = await askApproval(call, { hint: hint ?? (raised || undefined), rule, commands });
   return takeAnswer(call, answer);
 }
 
@@ -107,7 +108,7 @@ async function takeAnswer(call: Call, answer: ElicitationResponse): Promise<Tool
   // Judged again as it will run: the arguments, the mode or the rules may be others by now.
   const decision = await evaluate(call);
   if (decision.outcome === 'deny') return denied(call, decision);
-  rememberAlways(call, outcome);
+  await rememberAlways(call, outcome);
   return undefined;
 }
 

@@ -1,4 +1,4 @@
-import type { PermissionMode, ToolAnnotations } from '../contracts/index.js';
+import type { PermissionMode, PolicyRequest, ToolAnnotations } from '../contracts/index.js';
 
 export type PolicyTier = 'default' | 'extension' | 'workspace' | 'user' | 'admin';
 
@@ -67,4 +67,12 @@ export interface PolicyRuleSet {
   lines?: readonly number[];
   /** Set by the host's own flags, in place of tier and priority. */
   standing?: PolicyStanding;
+}
+
+/** What a person chose at a question, kept as rules in a file of theirs. */
+export interface SavedRules {
+  /** The rules that would say "always" to this very action and little else. Undefined: none can. Never rejects. */
+  offer(request: PolicyRequest): Promise<readonly PolicyRule[] | undefined>;
+  /** Writes those that the file lacks; they count at once. Rejects when they cannot be written: nothing has changed then. */
+  save(rules: readonly PolicyRule[]): Promise<void>;
 }

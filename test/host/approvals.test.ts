@@ -82,7 +82,6 @@ test.each([
   ['decline with a reason', { action: 'decline', content: { reason: 'too risky' } }, '(by the user: too risky)'],
   ['cancel', { action: 'cancel' }, 'declined: desk.write was not run (the question got no answer)'],
   ['accept with the outcome cancel', { action: 'accept', content: { outcome: 'cancel' } }, '(by the user)'],
-  ['an action of the future', { action: 'postpone' }, '(the question got no answer)'],
 ])('after %s nothing runs and the model is told (B030)', async (_, answer, text) => {
   const execute = vi.fn();
   const { responses, model } = await runDesk({ own: [write(execute)], script, answer });
