@@ -71,6 +71,7 @@ export function createPolicyEngine(
     async alwaysRules(request) {
       const line = commandLineOf(request, rules);
       if (line !== undefined) return alwaysRulesForLine(request, await judgeLine(request, line), await loadShell());
+      if (judge(rules, request, { kind: 'call' })?.outcome === 'allow') return undefined;
       const rule = alwaysRuleForCall(request);
       return rule === undefined ? undefined : [rule];
     },
