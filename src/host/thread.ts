@@ -13,6 +13,7 @@ import type {
   ToolDefinition,
   ToolDescriptor,
   ToolResultData,
+  TraceContext,
 } from '../contracts/index.js';
 import type { CrewPlan } from '../kernel/crew.js';
 import type { EventMerge, Origin } from '../kernel/event-merge.js';
@@ -205,6 +206,8 @@ export interface Tree {
   hasState: boolean;
   isClosed: boolean;
   storeError: { code: string; message: string } | undefined;
+  /** What the caller's own trace says of this run. */
+  traceContext: TraceContext | undefined;
 }
 
 export interface ToolOutcome {
