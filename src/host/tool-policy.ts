@@ -7,6 +7,7 @@ import type {
 } from '../contracts/index.js';
 import { narrowPolicyDecision } from '../kernel/narrow.js';
 import type { AgentTools, ToolEntry } from './agent-tools.js';
+import { withPlanExit } from './plan-mode.js';
 import type { Thread } from './thread.js';
 import type { Call } from './tool-call.js';
 
@@ -87,6 +88,10 @@ export function hiddenTools(thread: Thread): readonly string[] {
 
 /** What the model is shown. */
 export function visibleTools(thread: Thread): readonly ToolDescriptor[] {
+  return withPlanExit(thread, shownTools(thread));
+}
+
+function shownTools(thread: Thread): readonly ToolDescriptor[] {
   const { descriptors, byModelName } = thread.agent.tools;
   if (descriptors.length === 0) return descriptors;
   const hidden = hiddenTools(thread);

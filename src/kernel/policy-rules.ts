@@ -5,6 +5,9 @@ export type PolicyTier = 'default' | 'extension' | 'workspace' | 'user' | 'admin
 /** Low to high: a rule of a higher tier wins, whatever its priority. */
 export const TIERS: readonly PolicyTier[] = ['default', 'extension', 'workspace', 'user', 'admin'];
 
+/** What may be written in plan mode, relative to the root of the workspace. */
+export const PLAN_FILE = 'PLAN.md';
+
 /** From the mildest to the strictest. */
 export const DECISIONS: readonly PolicyRule['decision'][] = ['allow', 'ask_user', 'deny'];
 
