@@ -189,7 +189,8 @@ test('it holds for every agent of a team, and only who acts for no leader can en
 
 test('an update of the mode reaches every thread that lives, at its next request', async () => {
   const gates = { left: gate('wait'), right: gate('wait') };
-  const child = (name: 'left' | 'right') => agent({ name, tools: [gates[name].tool, write()] });
+  const child = <const Name extends 'left' | 'right'>(name: Name) =>
+    agent({ name, tools: [gates[name].tool, write()] });
   const model = scriptedModel({
     byAgent: { left: [calls('wait'), { text: 'l' }], right: [calls('wait'), { text: 'r' }] },
   });
