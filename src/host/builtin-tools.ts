@@ -1,8 +1,8 @@
 import type { ToolResultData } from '../contracts/index.js';
 import { errorResult } from '../kernel/tool-result.js';
 import type { BuiltinName } from './agent-tools.js';
+import { exitPlanMode } from './exit-plan-mode.js';
 import { MAX_OUTPUT_FAULTS, readValue } from './output.js';
-import { exitPlanMode } from './plan-mode.js';
 import type { ToolOutcome } from './thread.js';
 import { askFor, type Call } from './tool-call.js';
 import { callTransfer } from './transfer-call.js';
