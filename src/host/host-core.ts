@@ -14,6 +14,7 @@ import type {
 import type { Schedule } from '../kernel/late-timer.js';
 import type { SavedRules } from '../kernel/policy-rules.js';
 import type { Stamp } from '../kernel/stamp.js';
+import type { Backends } from './backends.js';
 import type { Permits } from './permits.js';
 import type { CompiledAgent, Thread, Tree } from './thread.js';
 import type { Toolsets } from './toolsets.js';
@@ -50,6 +51,7 @@ export interface HostCore {
   readonly abortTimeoutMs: number;
   /** Replaced when a toolset brings others. */
   hostTools: ReadonlyMap<string, ToolDefinition>;
+  readonly backends: Backends;
   /** Nothing: the host has none. */
   toolsets: Toolsets | undefined;
   readonly agents: ReadonlyMap<string, AgentDefinition>;
