@@ -11,8 +11,8 @@ import type {
 } from '../contracts/index.js';
 import { TroupeError } from '../kernel/errors.js';
 import { memoryArtifacts } from './memory/artifacts.js';
+import { createMemoryLog, type MemoryLog } from './memory/log.js';
 import { memoryMemories } from './memory/memories.js';
-import { createMemoryLog, type MemoryLog } from './memory-log.js';
 
 type ForkOptions = SessionMetadata & { at?: number };
 
