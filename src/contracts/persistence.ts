@@ -1,5 +1,5 @@
 import type { AgentEvent } from './events.js';
-import type { Bag } from './open.js';
+import type { Bag, Open } from './open.js';
 
 export interface SessionSnapshot {
   id: string;
@@ -16,6 +16,37 @@ export interface SessionSummary {
   /** ISO 8601. */
   lastUpdateTime: string;
   eventCount: number;
+  forkedFrom?: ForkOrigin;
+}
+
+/** Where a fork began: it holds the events of that session up to and with `at`. */
+export interface ForkOrigin {
+  id: string;
+  at: number;
+}
+
+/** A part of a stored log that is no event. Reading goes on behind it. */
+export interface LogGap {
+  /** `damaged`: in the middle, what stood there is lost. `torn`: a last record that was cut off while being written. */
+  kind: Open<'damaged' | 'torn'>;
+  /** `seq` of the last event before it; 0 where there is none. */
+  afterSeq: number;
+  /** Lines of the log, from 1, and how many belong together. */
+  line: number;
+  lines: number;
+  /** In words. */
+  reason: string;
+}
+
+/** Where a log ends. */
+export interface SessionHead {
+  /** Highest `seq` of a stored event; 0 where there is none. */
+  readonly lastSeq: number;
+  /** Highest `seq` that may have been given out: what goes on with the session begins above it. Never below `lastSeq`. */
+  readonly reservedSeq: number;
+  readonly eventCount: number;
+  readonly metadata: SessionMetadata;
+  readonly forkedFrom?: ForkOrigin;
 }
 
 export interface SessionMetadata extends Bag {
@@ -26,7 +57,12 @@ export interface SessionMetadata extends Bag {
   title?: string;
 }
 
-/** One session tree's log. */
+/**
+ * One session tree's log. To read takes no lock and is never refused. The first `append` (or `lock`, `reserve`,
+ * `truncate`) makes the handle the session's one writer until `close`; it throws, or rejects, with `SESSION_LOCKED` while
+ * another one writes (the message names it), `SESSION_STALE` where others wrote what this handle has not read,
+ * `SESSION_DAMAGED` where the log has a damaged gap. A store of one's own may leave out what is optional.
+ */
 export interface SessionHandle {
   readonly id: string;
   readonly agentName: string;
@@ -37,7 +73,29 @@ export interface SessionHandle {
   /** Resolves (or returns) once the event is durable. Appends are kept in call order. The same `id` twice is stored once. */
   append(event: AgentEvent): void | Promise<void>;
   snapshot(): SessionSnapshot | Promise<SessionSnapshot>;
+  /** Lets go of the lock, once all that was appended is durable. Twice is once. */
   close(): void | Promise<void>;
+  /** As of when the session was opened, and of what this handle has written since. No log is read for it. */
+  readonly head?: SessionHead;
+  /** What could not be read, in the order of the log; known once the session is open. */
+  readonly gaps?: readonly LogGap[];
+  /** Becomes the writer without writing. */
+  lock?(): void | Promise<void>;
+  /** Every `seq` up to this one may be given out from now on: also those of events that are never stored. */
+  reserve?(toSeq: number): void | Promise<void>;
+  /**
+   * Cuts off every event after `toSeq`; `state` is what the rest says, save for keys of the application and the user.
+   * What was cut is kept in an archive, and its positions are not given out again (`head.reservedSeq`).
+   */
+  truncate?(toSeq: number): void | Promise<void>;
+}
+
+/** What a repair did. */
+export interface RepairReport {
+  /** What was taken out of the log, each kept beside it. */
+  gaps: readonly LogGap[];
+  lastSeq: number;
+  eventCount: number;
 }
 
 /** State keys: `app:` shared by the application, `user:` by the user, `temp:` dropped before persistence, none: the session. */
@@ -47,7 +105,18 @@ export interface SessionProvider {
   load(id: string): SessionHandle | Promise<SessionHandle>;
   /** Newest first. Reads no log. */
   list(agentName?: string, scope?: { appName?: string; userId?: string }): SessionSummary[] | Promise<SessionSummary[]>;
+  /** Its log and all that hangs on it. A session that somebody writes is refused with `SESSION_LOCKED`. */
   delete(id: string): void | Promise<void>;
+  /**
+   * A new session that holds the past of another up to and with `at` (default: all of it), its state as of then, and
+   * shares nothing with it from there on. The source may be open, and does not change. Without an `id` one is made.
+   */
+  fork?(id: string, options?: SessionMetadata & { at?: number }): SessionHandle | Promise<SessionHandle>;
+  /**
+   * Takes what cannot be read out of a log, so that it can be written on. Calls and questions that lost their answers
+   * stay open: to close them is the host's.
+   */
+  repair?(id: string): RepairReport | Promise<RepairReport>;
 }
 
 /** Versioned files of a session. */

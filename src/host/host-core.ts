@@ -12,10 +12,13 @@ import type {
   ToolDefinition,
 } from '../contracts/index.js';
 import type { Schedule } from '../kernel/late-timer.js';
+import type { SavedRules } from '../kernel/policy-rules.js';
 import type { Stamp } from '../kernel/stamp.js';
+import type { Backends } from './backends.js';
 import type { Permits } from './permits.js';
 import type { CompiledAgent, Thread, Tree } from './thread.js';
 import type { Toolsets } from './toolsets.js';
+import type { Tracing } from './tracing.js';
 import type { ElicitationCallback } from './types.js';
 
 /** Finds models by name. */
@@ -33,17 +36,22 @@ export interface HostCore {
   readonly stamp: Stamp;
   readonly models: ModelRegistry;
   readonly policy: PolicyEvaluator;
+  /** Nothing: the host has no file for what a person wants to be kept. */
+  readonly savedRules: SavedRules | undefined;
   readonly hooks: LifecycleInterceptor | undefined;
   /** Points that some hook listens to. */
   readonly hookPoints: ReadonlySet<string>;
   readonly elicitation: ElicitationCallback | 'respond' | 'deny';
   readonly store: SessionProvider;
   readonly appName: string;
+  /** Nothing: nobody traces. */
+  tracing: Tracing | undefined;
   readonly permits: Permits;
   readonly toolTimeoutMs: number;
   readonly abortTimeoutMs: number;
   /** Replaced when a toolset brings others. */
   hostTools: ReadonlyMap<string, ToolDefinition>;
+  readonly backends: Backends;
   /** Nothing: the host has none. */
   toolsets: Toolsets | undefined;
   readonly agents: ReadonlyMap<string, AgentDefinition>;

@@ -9,6 +9,7 @@ const HOST_KEYS: Keys<Required<HostOptions>> = {
   models: true,
   tools: true,
   policy: true,
+  userPolicyFile: true,
   hooks: true,
   elicitation: true,
   agents: true,
@@ -68,6 +69,7 @@ const HOST_CHECKS: Partial<Record<keyof HostOptions, Check>> = {
   },
   tools: listOf('tools'),
   policy: listOf('rule sets and evaluators'),
+  userPolicyFile: must((value) => typeof value === 'string' && value !== '', 'the path of a file'),
   hooks: listOf('hooks'),
   agents: listOf('agents'),
   appName: text,
@@ -75,7 +77,10 @@ const HOST_CHECKS: Partial<Record<keyof HostOptions, Check>> = {
     (value) => hasMethods(value, ['create', 'load', 'list', 'delete']),
     'a store (create, load, list, delete)',
   ),
-  telemetry: object,
+  telemetry: must(
+    (value) => hasMethods(value, ['startAgentSpan', 'recordToolCall', 'recordModelCall', 'recordError']),
+    'a telemetry bridge (startAgentSpan, recordToolCall, recordModelCall, recordError)',
+  ),
   clock: must((value) => hasMethods(value, ['now', 'schedule']), 'a clock (now, schedule)'),
   inspect: must((value) => typeof value === 'function', 'a function'),
   limits: (value) => {

@@ -4,11 +4,13 @@ import type {
   ElicitationResponse,
   Executor,
   HookResult,
+  ModelCallRecord,
   ModelMessage,
   ModelRequest,
   PermissionMode,
   SessionStreamData,
   ToolDescriptor,
+  TracedModelCall,
   TurnContext,
   TurnEnd,
 } from '../contracts/index.js';
@@ -22,8 +24,10 @@ import { createExecutor } from './executors.js';
 import { fireHook } from './fire-hook.js';
 import { instructionOf } from './instruction.js';
 import { addCost, beginWork, countModelCall, endWork } from './limits.js';
+import { inMode } from './plan-mode.js';
 import { ask, type QuestionDraft } from './questions.js';
 import { publish } from './session-tree.js';
+import { commitUpdates } from './state-updates.js';
 import type { RunEnd, RunRecord, Thread } from './thread.js';
 import { registerCall } from './tool-call.js';
 import { visibleTools } from './tool-policy.js';
@@ -169,7 +173,7 @@ export class Turn implements TurnContext, Activity {
     return this.run.input;
   }
   get systemInstruction(): string {
-    return this.thread.instruction ?? '';
+    return inMode(this.thread, this.thread.instruction ?? '');
   }
   get permissionMode(): PermissionMode {
     return this.thread.tree.settings.permissionMode;
@@ -186,6 +190,12 @@ export class Turn implements TurnContext, Activity {
   get modelConfig() {
     const { models } = this.thread.tree.host;
     return { resolve: (request: { requested?: Turn['model'] }) => models.resolve(request.requested) };
+  }
+  get traceContext() {
+    return this.thread.tree.host.tracing?.contextOf(this.thread);
+  }
+  traceModelCall(call: TracedModelCall): ModelCallRecord | undefined {
+    return this.thread.tree.host.tracing?.beginModelCall(this.thread, call);
   }
   get elicitation() {
     return {
@@ -212,6 +222,17 @@ export class Turn implements TurnContext, Activity {
 
   modelRequest(): ModelRequest {
     return new TurnRequest(this, this.thread);
+  }
+
+  stateValues(): Readonly<Bag> {
+    return this.thread.state.values();
+  }
+
+  writeState(delta: Readonly<Bag>): void {
+    const { thread, run } = this;
+    if (this.isClosed || (this.isCut && run.stop !== undefined) || thread.run !== run) return;
+    const updates = Object.entries(delta).map(([key, value]) => ({ key, value }));
+    if (updates.length > 0) commitUpdates(thread, updates);
   }
 
   newMessageId(): string {

@@ -1,15 +1,21 @@
 import type {
   AgentEvent,
   Bag,
+  ForkOrigin,
+  RepairReport,
   SessionHandle,
+  SessionHead,
   SessionMetadata,
   SessionProvider,
   SessionSummary,
 } from '../contracts/index.js';
 import { TroupeError } from '../kernel/errors.js';
+import { createMemoryLog, type MemoryLog } from './memory-log.js';
 
-/** Sessions for as long as the process lives. Appends are done at once; two handles of one session see the same log. */
-export function memoryStore(): SessionProvider {
+type ForkOptions = SessionMetadata & { at?: number };
+
+/** Sessions for as long as the process lives. Everything is done at once; all handles of a session see the same log. */
+export function memoryStore(): SessionProvider & Required<Pick<SessionProvider, 'fork' | 'repair'>> {
   const sessions = new Map<string, MemorySession>();
   const shared = new Map<string, Bag>();
   let counter = 0;
@@ -28,17 +34,28 @@ export function memoryStore(): SessionProvider {
     return bag;
   };
 
+  const make = (agentName: string, metadata: SessionMetadata, log: MemoryLog, forkedFrom?: ForkOrigin) => {
+    const id = metadata.id ?? `session-${++counter}`;
+    if (sessions.has(id)) throw new TroupeError({ code: 'SESSION_EXISTS', message: `session "${id}" exists already` });
+    const { appName, userId } = metadata;
+    const session: MemorySession = {
+      id,
+      agentName,
+      metadata,
+      log,
+      ofApp: bagOf('app', appName),
+      ofUser: bagOf('user', appName, userId),
+      forkedFrom,
+      writer: undefined,
+      writes: 0,
+    };
+    sessions.set(id, session);
+    return new MemoryHandle(session);
+  };
+
   return {
-    create(agentName, metadata = {}) {
-      const id = metadata.id ?? `session-${++counter}`;
-      if (sessions.has(id))
-        throw new TroupeError({ code: 'SESSION_EXISTS', message: `session "${id}" exists already` });
-      const { appName, userId } = metadata;
-      const session = new MemorySession(id, agentName, metadata, bagOf('app', appName), bagOf('user', appName, userId));
-      sessions.set(id, session);
-      return session;
-    },
-    load: find,
+    create: (agentName, metadata = {}) => make(agentName, metadata, createMemoryLog()),
+    load: (id) => new MemoryHandle(find(id)),
     list(agentName, scope = {}) {
       const all = [...sessions.values()].filter(
         ({ metadata, agentName: of }) =>
@@ -49,86 +66,147 @@ export function memoryStore(): SessionProvider {
       return all.map(summaryOf).sort((a, b) => (a.lastUpdateTime < b.lastUpdateTime ? 1 : -1));
     },
     delete(id) {
-      find(id);
+      const session = find(id);
+      if (session.writer !== undefined) throw isLocked(session);
       sessions.delete(id);
+    },
+    fork(id, { at = Number.POSITIVE_INFINITY, ...given }: ForkOptions = {}) {
+      const { agentName, metadata, log } = find(id);
+      const past = log.fork(at);
+      const { id: _, ...inherited } = metadata;
+      return make(agentName, { ...inherited, ...given }, past, { id, at: past.lastSeq });
+    },
+    repair(id): RepairReport {
+      const { log } = find(id);
+      return { gaps: [], lastSeq: log.lastSeq, eventCount: log.count };
     },
   };
 }
 
-function summaryOf({ id, agentName, metadata, eventCount, lastUpdateTime }: MemorySession): SessionSummary {
-  const summary = { id, agentName, lastUpdateTime, eventCount };
-  return metadata.title === undefined ? summary : { ...summary, title: metadata.title };
+interface MemorySession {
+  readonly id: string;
+  readonly agentName: string;
+  readonly metadata: SessionMetadata;
+  readonly log: MemoryLog;
+  readonly ofApp: Bag;
+  readonly ofUser: Bag;
+  readonly forkedFrom: ForkOrigin | undefined;
+  writer: MemoryHandle | undefined;
+  /** Grows with each change of the log: a handle that has seen another count is stale. */
+  writes: number;
 }
 
-const NEVER = new Date(0).toISOString();
+function summaryOf({ id, agentName, metadata, log, forkedFrom }: MemorySession): SessionSummary {
+  const summary: SessionSummary = { id, agentName, lastUpdateTime: log.lastUpdateTime, eventCount: log.count };
+  if (metadata.title !== undefined) summary.title = metadata.title;
+  if (forkedFrom !== undefined) summary.forkedFrom = forkedFrom;
+  return summary;
+}
 
-class MemorySession implements SessionHandle {
-  /** In `seq` order. */
-  readonly #events: AgentEvent[] = [];
-  readonly #own: Bag = {};
-  readonly #ofApp: Bag;
-  readonly #ofUser: Bag;
-  lastUpdateTime = NEVER;
+const isLocked = ({ id }: MemorySession) =>
+  new TroupeError({
+    code: 'SESSION_LOCKED',
+    message: `session "${id}" is being written by another handle of this process (${process.pid}); close that one first`,
+    retryable: true,
+  });
 
-  constructor(
-    readonly id: string,
-    readonly agentName: string,
-    readonly metadata: SessionMetadata,
-    ofApp: Bag,
-    ofUser: Bag,
-  ) {
-    this.#ofApp = ofApp;
-    this.#ofUser = ofUser;
+class MemoryHandle implements SessionHandle {
+  readonly #session: MemorySession;
+  #seen: number;
+
+  constructor(session: MemorySession) {
+    this.#session = session;
+    this.#seen = session.writes;
+  }
+
+  get id(): string {
+    return this.#session.id;
+  }
+
+  get agentName(): string {
+    return this.#session.agentName;
   }
 
   get events(): AsyncIterable<AgentEvent> {
-    return readEvents(this.#events);
+    return this.#read();
   }
 
-  get eventCount(): number {
-    return this.#events.length;
+  get lastUpdateTime(): string {
+    return this.#session.log.lastUpdateTime;
   }
 
   get state(): Bag {
-    return { ...this.#ofApp, ...this.#ofUser, ...this.#own };
+    const { ofApp, ofUser, log } = this.#session;
+    return { ...ofApp, ...ofUser, ...log.state };
+  }
+
+  get head(): SessionHead {
+    const { log, metadata, forkedFrom } = this.#session;
+    const { lastSeq, reservedSeq, count: eventCount } = log;
+    const head = { lastSeq, reservedSeq, eventCount, metadata };
+    return forkedFrom === undefined ? head : { ...head, forkedFrom };
+  }
+
+  get gaps(): [] {
+    return [];
+  }
+
+  lock(): void {
+    const session = this.#session;
+    if (session.writer === this) return;
+    if (session.writer !== undefined) throw isLocked(session);
+    if (session.writes !== this.#seen) {
+      throw new TroupeError({
+        code: 'SESSION_STALE',
+        message: `session "${session.id}" was written by another handle since this one read it; load it again`,
+      });
+    }
+    session.writer = this;
   }
 
   append(event: AgentEvent): void {
-    // A whole message comes after later events of other threads; its place is that of its last increment.
-    let at = this.#events.length;
-    while (at > 0 && (this.#events[at - 1] as AgentEvent).seq > event.seq) at--;
-    if (at > 0 && (this.#events[at - 1] as AgentEvent).id === event.id) return;
-    if (at === this.#events.length) this.#events.push(event);
-    else this.#events.splice(at, 0, event);
-    this.lastUpdateTime = event.timestamp;
-    if (event.type === 'session_update' && event.threadId === undefined) this.#keepState(event.stateDelta ?? {});
+    const session = this.#session;
+    if (session.writer !== this) this.lock();
+    if (!session.log.append(event)) return;
+    this.#seen = ++session.writes;
+    if (event.type === 'session_update' && event.threadId === undefined && event.stateDelta !== undefined) {
+      this.#share(event.stateDelta);
+    }
   }
 
-  #keepState(delta: Bag): void {
+  #share(delta: Bag): void {
+    const { ofApp, ofUser } = this.#session;
     for (const [key, value] of Object.entries(delta)) {
-      if (key.startsWith('app:')) this.#ofApp[key] = value;
-      else if (key.startsWith('user:')) this.#ofUser[key] = value;
-      else if (!key.startsWith('temp:')) this.#own[key] = value;
+      if (key.startsWith('app:')) ofApp[key] = value;
+      else if (key.startsWith('user:')) ofUser[key] = value;
     }
+  }
+
+  reserve(toSeq: number): void {
+    this.lock();
+    this.#session.log.reserve(toSeq);
+  }
+
+  truncate(toSeq: number): void {
+    this.lock();
+    this.#session.log.truncate(toSeq);
+    this.#seen = ++this.#session.writes;
   }
 
   snapshot() {
-    const { id, agentName, state } = this;
-    return { id, agentName, events: structuredClone(this.#events), state: structuredClone(state) };
+    const { id, agentName, log } = this.#session;
+    this.#seen = this.#session.writes;
+    return { id, agentName, events: structuredClone(log.all()), state: structuredClone(this.state) };
   }
 
-  close(): void {}
-}
+  async *#read(): AsyncGenerator<AgentEvent> {
+    const session = this.#session;
+    yield* session.log.read();
+    // All that was written up to here has been seen.
+    this.#seen = session.writes;
+  }
 
-async function* readEvents(events: readonly AgentEvent[]): AsyncGenerator<AgentEvent> {
-  let lastSeq = 0;
-  for (;;) {
-    let from = events.length;
-    while (from > 0 && (events[from - 1] as AgentEvent).seq > lastSeq) from--;
-    if (from === events.length) return;
-    for (const event of events.slice(from)) {
-      lastSeq = event.seq;
-      yield event;
-    }
+  close(): void {
+    if (this.#session.writer === this) this.#session.writer = undefined;
   }
 }

@@ -46,6 +46,7 @@ export const storeCases: readonly StoreCase[] = bounded([
       deepStrictEqual(await readAll(handle), events);
       await handle.close();
       const again = await store.load('s1');
+      strictEqual(again.lastUpdateTime, note(3).timestamp);
       deepStrictEqual(await readAll(again), events);
       deepStrictEqual([again.id, again.agentName], ['s1', 'desk']);
       await again.close();
@@ -211,6 +212,207 @@ export const storeCases: readonly StoreCase[] = bounded([
       ok((await one.list()).length === 2);
       await s1.close();
       await s2.close();
+    },
+  },
+  {
+    name: 'a session has one writer until that one closes; readers are never refused',
+    async run(make) {
+      const store = await make();
+      const first = await store.create('desk', { id: 's1' });
+      await first.append(note(1));
+      const second = await store.load('s1');
+      deepStrictEqual(await readAll(second), [note(1)]);
+      const isNamed = (thrown: unknown) => hasCode('SESSION_LOCKED')(thrown) && /\d/.test((thrown as Error).message);
+      await rejects(
+        of(() => second.append(note(2))),
+        isNamed,
+      );
+      await rejects(
+        of(() => store.delete('s1')),
+        hasCode('SESSION_LOCKED'),
+      );
+      await first.append(note(2));
+      deepStrictEqual((await readAll(second)).length, 2);
+      await first.close();
+      await first.close();
+      await second.append(note(3));
+      await rejects(
+        of(() => first.append(note(4))),
+        hasCode('SESSION_LOCKED'),
+      );
+      await second.close();
+      deepStrictEqual((await readAll(await store.load('s1'))).length, 3);
+    },
+  },
+  {
+    name: 'a handle that has not read what others wrote is refused with SESSION_STALE, and has written nothing',
+    async run(make) {
+      const store = await make();
+      const first = await store.create('desk', { id: 's1' });
+      await first.append(note(1));
+      await first.close();
+      const [one, two] = [await store.load('s1'), await store.load('s1')];
+      await one.append(note(2));
+      await one.close();
+      await rejects(
+        of(() => two.append(note(2, { id: 'another' }))),
+        hasCode('SESSION_STALE'),
+      );
+      deepStrictEqual((await readAll(two)).length, 2);
+      await two.append(note(3));
+      await two.close();
+      deepStrictEqual(
+        (await readAll(await store.load('s1'))).map(({ id }) => id),
+        ['e1', 'e2', 'e3'],
+      );
+    },
+  },
+  {
+    name: 'the head says where the log ends, and positions that were reserved stay taken',
+    async run(make) {
+      const store = await make();
+      const handle = await store.create('desk', { id: 's1', userId: 'ann', plan: 'gold' });
+      await handle.reserve?.(100);
+      await handle.append(note(1));
+      await handle.append(note(7));
+      await handle.append(note(5));
+      await handle.close();
+      const again = await store.load('s1');
+      deepStrictEqual([again.head?.lastSeq, again.head?.reservedSeq, again.head?.eventCount], [7, 100, 3]);
+      deepStrictEqual([again.head?.metadata.userId, again.head?.metadata.plan], ['ann', 'gold']);
+      await again.append(note(101));
+      deepStrictEqual([again.head?.lastSeq, again.head?.reservedSeq], [101, 101]);
+      deepStrictEqual(again.gaps, []);
+      await again.close();
+    },
+  },
+  {
+    name: 'what is truncated is gone, and what is written then stands behind the rest',
+    async run(make) {
+      const store = await make();
+      const handle = await store.create('desk', { id: 's1' });
+      const update = (seq: number, stateDelta: object): AgentEvent =>
+        ({ ...note(seq), type: 'session_update', stateDelta }) as AgentEvent;
+      for (const event of [update(1, { a: 1 }), note(2), note(4), note(3), update(5, { a: 2 }), note(6)])
+        await handle.append(event);
+      await handle.truncate?.(3);
+      deepStrictEqual(
+        (await readAll(handle)).map(({ seq }) => seq),
+        [1, 2, 3],
+      );
+      deepStrictEqual({ ...handle.state }, { a: 1 });
+      await handle.append(note(9));
+      await handle.close();
+      const again = await store.load('s1');
+      deepStrictEqual(
+        (await readAll(again)).map(({ seq }) => seq),
+        [1, 2, 3, 9],
+      );
+      deepStrictEqual({ ...again.state }, { a: 1 });
+      deepStrictEqual([again.head?.lastSeq, again.head?.eventCount], [9, 4]);
+      strictEqual((await store.list())[0]?.eventCount, 4);
+      await again.close();
+    },
+  },
+  {
+    name: 'positions that were cut off are not given out again',
+    async run(make) {
+      const store = await make();
+      const handle = await store.create('desk', { id: 's1' });
+      for (const seq of [1, 2, 3]) await handle.append(note(seq));
+      await handle.truncate?.(1);
+      await handle.close();
+      const again = await store.load('s1');
+      deepStrictEqual([again.head?.lastSeq, again.head?.reservedSeq], [1, 3]);
+      await again.close();
+    },
+  },
+  {
+    name: 'a fork holds the past up to its point; from there on the two share nothing',
+    async run(make) {
+      const store = await make();
+      const source = await store.create('desk', { id: 's1', appName: 'one', userId: 'ann', title: 'First' });
+      const update = (seq: number, stateDelta: object): AgentEvent =>
+        ({ ...note(seq), type: 'session_update', stateDelta }) as AgentEvent;
+      for (const event of [update(1, { a: 1 }), note(3), note(2), update(4, { a: 2 })]) await source.append(event);
+      const before = await readAll(source);
+      const fork = (await store.fork?.('s1', { at: 3, id: 's2' })) as SessionHandle;
+      deepStrictEqual([fork.id, fork.agentName], ['s2', 'desk']);
+      deepStrictEqual(await readAll(fork), before.slice(0, 3));
+      deepStrictEqual({ ...fork.state }, { a: 1 });
+      deepStrictEqual(fork.head?.forkedFrom, { id: 's1', at: 3 });
+      deepStrictEqual([fork.head?.lastSeq, fork.head?.metadata.userId], [3, 'ann']);
+      await fork.append(update(10, { a: 10 }));
+      await source.append(note(5));
+      await fork.truncate?.(2);
+      await source.truncate?.(4);
+      await fork.append(note(11));
+      deepStrictEqual(await readAll(source), before);
+      deepStrictEqual(
+        (await readAll(fork)).map(({ seq }) => seq),
+        [1, 2, 11],
+      );
+      deepStrictEqual({ ...source.state }, { a: 2 });
+      await source.close();
+      await fork.close();
+      await store.delete('s1');
+      strictEqual((await readAll(await store.load('s2'))).length, 3);
+      deepStrictEqual((await store.list())[0]?.forkedFrom, { id: 's1', at: 3 });
+    },
+  },
+  {
+    name: 'a fork without a point or an id holds everything under an id of its own; a taken id is refused',
+    async run(make) {
+      const store = await make();
+      const source = await store.create('desk', { id: 's1' });
+      for (const seq of [1, 2]) await source.append(note(seq));
+      const fork = (await store.fork?.('s1')) as SessionHandle;
+      deepStrictEqual([fork.id === 's1', (await readAll(fork)).length], [false, 2]);
+      await rejects(
+        of(() => store.fork?.('s1', { id: 's1' })),
+        hasCode('SESSION_EXISTS'),
+      );
+      await rejects(
+        of(() => store.fork?.('nobody')),
+        hasCode('SESSION_NOT_FOUND'),
+      );
+      await source.close();
+      await fork.close();
+    },
+  },
+  {
+    name: 'a whole log is repaired by doing nothing',
+    async run(make) {
+      const store = await make();
+      const handle = await store.create('desk', { id: 's1' });
+      await handle.append(note(1));
+      await handle.close();
+      deepStrictEqual(await store.repair?.('s1'), { gaps: [], lastSeq: 1, eventCount: 1 });
+      await rejects(
+        of(() => store.repair?.('nobody')),
+        hasCode('SESSION_NOT_FOUND'),
+      );
+    },
+  },
+  {
+    name: 'keys of the application and of the user are shared by their sessions, those marked temporary are nobody’s',
+    async run(make) {
+      const store = await make();
+      const update = (seq: number, stateDelta: object): AgentEvent =>
+        ({ ...note(seq), type: 'session_update', stateDelta }) as AgentEvent;
+      const s1 = await store.create('desk', { id: 's1', appName: 'one', userId: 'ann' });
+      const s2 = await store.create('desk', { id: 's2', appName: 'one', userId: 'bob' });
+      const s3 = await store.create('desk', { id: 's3', appName: 'two', userId: 'ann' });
+      await s1.append(update(1, { 'app:n': 1, 'user:n': 1, n: 1, 'temp:n': 1 }));
+      await s2.append(update(1, { 'app:n': 2, n: 2 }));
+      deepStrictEqual({ ...s1.state }, { 'app:n': 2, 'user:n': 1, n: 1 });
+      deepStrictEqual({ ...s2.state }, { 'app:n': 2, n: 2 });
+      deepStrictEqual({ ...s3.state }, {});
+      for (const handle of [s1, s2, s3]) await handle.close();
+      deepStrictEqual({ ...(await store.load('s1')).state }, { 'app:n': 2, 'user:n': 1, n: 1 });
+      const fourth = await store.create('desk', { id: 's4', appName: 'one', userId: 'ann' });
+      deepStrictEqual({ ...fourth.state }, { 'app:n': 2, 'user:n': 1 });
+      await fourth.close();
     },
   },
 ]);

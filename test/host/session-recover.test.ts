@@ -328,7 +328,8 @@ test('a run after another with the same id waits until the first is in the store
       const handle = memory.create(...args) as Awaited<ReturnType<SessionProvider['load']>>;
       return new Proxy(handle, {
         get(target, key) {
-          if (key === 'close') return () => new Promise<void>((resolve) => held.push(resolve));
+          if (key === 'close')
+            return () => new Promise<void>((resolve) => held.push(resolve)).then(() => target.close());
           const value: unknown = Reflect.get(target, key, target);
           return typeof value === 'function' ? value.bind(target) : value;
         },
