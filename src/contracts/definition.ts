@@ -116,6 +116,8 @@ export interface CompositionBehaviour {
   readonly state?:
     | Readonly<Record<string, { readonly initial?: unknown; readonly reducer?: Reducer | undefined }>>
     | undefined;
+  /** `graph`: of each edge that has one, by its place among the edges. */
+  readonly guards?: readonly (((context: never) => boolean | Promise<boolean>) | undefined)[] | undefined;
   readonly contextFilter?: ((messages: readonly ModelMessage[]) => readonly ModelMessage[]) | undefined;
   readonly supervise?: SuperviseConfig | undefined;
 }
