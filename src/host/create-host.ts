@@ -16,6 +16,7 @@ import { systemClock } from '../kernel/clock.js';
 import { describeAgent } from '../kernel/definition.js';
 import { TroupeError, throwProblems } from '../kernel/errors.js';
 import { createLateTimer } from '../kernel/late-timer.js';
+import type { SavedRules } from '../kernel/policy-rules.js';
 import { createStamp } from '../kernel/stamp.js';
 import { type CompositionMachine, wireSession } from './agent-logics.js';
 import { createSession } from './agent-session.js';
@@ -39,7 +40,10 @@ export interface HostParts {
   /** By executor type: what reads its backends. */
   readonly backends: Readonly<Record<string, () => BackendReader>>;
   readonly models: (options: Pick<HostOptions, 'models'>) => ModelRegistry;
-  readonly policy: (sources: NonNullable<HostOptions['policy']>) => PolicyEvaluator;
+  readonly policy: (options: Pick<HostOptions, 'policy' | 'userPolicyFile'>) => {
+    readonly evaluator: PolicyEvaluator;
+    readonly savedRules?: SavedRules | undefined;
+  };
   readonly hooks: (
     sources: NonNullable<HostOptions['hooks']>,
     options: { clock: Clock },
@@ -60,7 +64,7 @@ const CAPABILITIES = [
 ];
 
 /** A hook at any other point would wait for ever, and a guard that is never asked is none. */
-const FIRED: readonly string[] = ['before_tool', 'after_tool', 'before_model'];
+const FIRED: readonly string[] = ['before_tool', 'after_tool', 'before_model', 'pre_compress'];
 
 type SessionOrder = { type: 'none' };
 
@@ -70,13 +74,15 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
   checkOptions(options);
   const executors = new Map(Object.entries(parts.executors));
   const hooks = parts.hooks(options.hooks ?? [], { clock });
+  const policy = parts.policy(options);
   let pool: Pool | undefined;
   const core: HostCore = {
     clock,
     lateTimer: createLateTimer(clock),
     stamp: createStamp(clock, `${randomBytes(3).toString('hex')}-`),
     models: parts.models(options),
-    policy: parts.policy(options.policy ?? []),
+    policy: policy.evaluator,
+    savedRules: policy.savedRules,
     hooks,
     hookPoints: new Set(hooks?.supportedHookPoints()),
     elicitation: options.elicitation ?? 'respond',
