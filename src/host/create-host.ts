@@ -23,6 +23,7 @@ import { createSession } from './agent-session.js';
 import { attach } from './attach.js';
 import { createBackends, withBackends } from './backends.js';
 import { abortStop, endBroken, stopRun } from './end-run.js';
+import { outsideContext } from './executors.js';
 import type { HostCore, ModelRegistry } from './host-core.js';
 import { closeTree } from './open-session.js';
 import { hostOptionFaults } from './option-keys.js';
@@ -161,6 +162,7 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
       executors.set(type, creator);
     },
     describe: (agent) => describeAgent(core.backends.read(agent as AgentDefinition).definition),
+    context: () => outsideContext(core),
     supports: (capability) => CAPABILITIES.includes(capability),
     close: (closeOptions = {}) => {
       closing ??= closeHost(core, closeOptions.drainMs ?? 0).then(() => {

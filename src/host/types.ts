@@ -15,6 +15,7 @@ import type {
   ExecutorCreator,
   ExecutorType,
   GenerationConfig,
+  HostContext,
   LifecycleInterceptor,
   ModelFactory,
   ModelInterface,
@@ -166,6 +167,11 @@ export interface Host {
   registerExecutor(type: ExecutorType, creator: ExecutorCreator): void;
   /** The descriptor tree, plain JSON. Checks the whole definition. */
   describe(agent: AgentDefinition): AgentDescriptor;
+  /**
+   * The host's ports, for what bridges it to another framework: models, policy, hooks, questions, tools, store. A question
+   * that is asked here belongs to no session: it is answered by an `elicitation` callback, and otherwise with `cancel`.
+   */
+  context(): HostContext;
   supports(capability: string): boolean;
   /** Stops taking work, waits up to `drainMs` (default 0) for runs, aborts the rest. After it nothing is left. */
   close(options?: { drainMs?: number }): Promise<void>;

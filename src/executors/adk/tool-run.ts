@@ -110,7 +110,7 @@ function invocationOf({ context, session, binding, credentials }: Calling): Invo
     invocationId: `e-${context.requestId}`,
     agent: session?.agent ?? binding.agent,
     session: createSession({
-      ...(now ?? { id: sessionKey(context), appName: 'troupe', userId: 'local', events: [], lastUpdateTime: 0 }),
+      ...(now ?? { id: sessionKey(context), appName: 'troupe', userId: context.userId, events: [], lastUpdateTime: 0 }),
       state,
     }),
     ...(now !== undefined && session !== undefined && { userContent: session.userContent }),
