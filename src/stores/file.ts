@@ -1,4 +1,4 @@
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import type {
   RepairReport,
   SessionHandle,
@@ -82,6 +82,7 @@ export function fileStore(options: FileStoreOptions): FileStore {
     } catch (thrown) {
       if (codeOf(thrown) !== 'ENOENT') throw thrown;
       await files.mkdir(sessions, true);
+      for (const above of [root, dirname(root)]) await syncDirectory(files, above);
       await files.mkdir(path);
     }
   }

@@ -69,7 +69,9 @@ async function sumUp(parts: StoreParts, root: string, id: string): Promise<Summa
   const read = await readSummary(files, paths.summary);
   const before = read?.id === id ? read : undefined;
   if (before !== undefined && isFresh(before, facts)) return before;
-  const { scan, header, lastUpdateTime } = await openLog(files, paths, id, scanFrom(before, facts));
+  // While it is being written it only grows. What nobody writes and is another than it was may be so anywhere.
+  const grows = before !== undefined && (await parts.locks.isTaken(paths.directory));
+  const { scan, header, lastUpdateTime } = await openLog(files, paths, id, grows ? scanFrom(before, facts) : undefined);
   const { lastSeq, reservedSeq, count: eventCount, state, lines, size, ino, gaps, last, torn } = scan;
   const { agentName, metadata, forkedFrom } = header;
   const summary: Summary = {
