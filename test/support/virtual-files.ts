@@ -1,12 +1,13 @@
-import { dirname } from 'node:path';
+import { basename, dirname } from 'node:path';
 import type { FilePort } from '../../src/stores/file.js';
 
 interface Node {
   readonly ino: number;
   readonly isDirectory: boolean;
   bytes: Buffer;
-  /** What a loss of power leaves of it. */
+  /** What a loss of power leaves of it; of a directory, the names in it. */
   durable: Buffer;
+  durableNames: Map<string, Node>;
   mtimeMs: number;
 }
 
@@ -34,12 +35,12 @@ export interface VirtualFiles extends FilePort {
 
 /** A disk in memory that can be full, read-only, or lose its power. */
 export function virtualFiles(): VirtualFiles {
-  return make(new Map(), new Map());
+  return make(new Map());
 }
 
 let inodes = 1_000;
 
-function make(names: Map<string, Node>, durableNames: Map<string, Node>): VirtualFiles {
+function make(names: Map<string, Node>): VirtualFiles {
   const open = new Map<number, { path: string; node: Node }>();
   const reads = new Map<string, number>();
   let descriptors = 10;
@@ -51,6 +52,7 @@ function make(names: Map<string, Node>, durableNames: Map<string, Node>): Virtua
     isDirectory,
     bytes: Buffer.alloc(0),
     durable: Buffer.alloc(0),
+    durableNames: new Map(),
     mtimeMs: ++now,
   });
   const get = (path: string): Node => {
@@ -129,8 +131,9 @@ function make(names: Map<string, Node>, durableNames: Map<string, Node>): Virtua
     async sync(fd) {
       await files.datasync(fd);
       const { path } = at(fd);
-      for (const name of durableNames.keys()) if (dirname(name) === path) durableNames.delete(name);
-      for (const [name, node] of names) if (dirname(name) === path) durableNames.set(name, node);
+      const { node } = at(fd);
+      node.durableNames = new Map([...names].filter(([name]) => name !== '/' && dirname(name) === path));
+      node.durableNames = new Map([...node.durableNames].map(([name, child]) => [basename(name), child]));
     },
     async close(fd) {
       open.delete(fd);
@@ -206,16 +209,19 @@ function make(names: Map<string, Node>, durableNames: Map<string, Node>): Virtua
       for (const [path, node] of names) {
         copied.set(path, { ...newNode(node.isDirectory), bytes: Buffer.from(node.bytes), durable: node.durable });
       }
-      return make(copied, new Map());
+      return make(copied);
     },
     afterPowerLoss() {
       const left = new Map<string, Node>();
-      for (const [path, node] of durableNames) {
-        left.set(path, { ...newNode(node.isDirectory), bytes: Buffer.from(node.durable), durable: node.durable });
-      }
-      return make(left, new Map(left));
+      const keep = (path: string, node: Node): void => {
+        const { isDirectory, durable } = node;
+        left.set(path, { ...newNode(isDirectory), bytes: Buffer.from(durable), durable });
+        for (const [name, child] of node.durableNames) keep(path === '/' ? `/${name}` : `${path}/${name}`, child);
+      };
+      keep('/', get('/'));
+      return make(left);
     },
   };
-  names.set('/', newNode(true));
+  if (!names.has('/')) names.set('/', newNode(true));
   return files;
 }
