@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { AgentEvent, SessionHandle } from '../../src/contracts/index.js';
-import { fileStore, type StoreNotice } from '../../src/stores/file.js';
+import { nodeFiles } from '../../src/stores/file/file-port.js';
+import { type FilePort, fileStore, type StoreNotice } from '../../src/stores/file.js';
 import { type VirtualFiles, virtualFiles } from '../support/virtual-files.js';
 
 const LOG = '/store/sessions/s1/log.jsonl';
@@ -378,4 +379,33 @@ test('two copies of a store are two stores: what is written in one is not locked
   await handle.append(note(2));
   expect(files.text(LOG)).not.toContain('theirs');
   expect(await seqs(other)).toEqual([1, 2]);
+});
+
+test('a log of 10,000 events and 20 MB is read in pieces, unchanged (B151)', async () => {
+  const place = await mkdtemp(join(tmpdir(), 'troupe-large-'));
+  let largest = 0;
+  const files: FilePort = {
+    ...nodeFiles,
+    read: (fd, into, position) => {
+      largest = Math.max(largest, into.length);
+      return nodeFiles.read(fd, into, position);
+    },
+  };
+  try {
+    const data = `\u2028 \u2029 \u0085 \r lone ${'x'.repeat(2_000)}`;
+    const store = fileStore({ dir: place, files });
+    const handle = await store.create('desk', { id: 's1' });
+    await Promise.all(Array.from({ length: 10_000 }, (_, index) => handle.append(note(index + 1, { data }))));
+    await handle.close();
+    expect((await stat(join(place, 'sessions', 's1', 'log.jsonl'))).size).toBeGreaterThan(20_000_000);
+    let count = 0;
+    for await (const event of (await store.load('s1')).events) {
+      count++;
+      if (event.seq !== count || (event as { data?: unknown }).data !== data) throw new Error(`at ${count}`);
+    }
+    expect(count).toBe(10_000);
+    expect(largest).toBeLessThanOrEqual(256 * 1024);
+  } finally {
+    await rm(place, { recursive: true });
+  }
 });
