@@ -179,7 +179,7 @@ async function isDead(owner: Owner, me: Standpoint & Pick<Owner, 'place'>): Prom
 function isLocked(sessionId: string, owner: Owner, me: Owner, lock: string): TroupeError {
   const isHere = owner.host === me.host && owner.network === me.network;
   const who =
-    owner.token === me.token
+    isHere && owner.pid === me.pid
       ? `another handle of this process (${owner.pid})`
       : `process ${owner.pid}${owner.host === me.host ? '' : ` on ${owner.host}`}`;
   const what = isHere ? 'end it, or wait for it' : `if it is gone for good, delete ${lock}`;
