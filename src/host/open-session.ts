@@ -7,7 +7,7 @@ import { compileAgent } from './compile-agent.js';
 import { closeExecutor, createExecutor } from './executors.js';
 import type { HostCore } from './host-core.js';
 import { runOptionFaults } from './option-keys.js';
-import { applyPast, type Past, readPast } from './recover-idle.js';
+import { applyPast, type Past, readIdle } from './recover-idle.js';
 import { createTree, newSessionId, settled, threadsFrom } from './session-tree.js';
 import type { CompiledAgent, Thread, Tree } from './thread.js';
 import type { RunOptions } from './types.js';
@@ -144,7 +144,7 @@ async function recover(
   handle: SessionHandle,
 ): Promise<Tree> {
   try {
-    const past = await readPast(agent, handle);
+    const past = await readIdle(agent, handle);
     const permissionMode = options.permissionMode ?? past?.permissionMode;
     const model = options.model ?? past?.model;
     return begin(
@@ -161,7 +161,8 @@ async function recover(
   }
 }
 
-function begin(
+/** Puts a session into the host: its tree, where there is a past as that left it, and its actor. */
+export function begin(
   host: HostCore,
   agent: CompiledAgent,
   options: OpenOptions,
@@ -185,7 +186,7 @@ function begin(
       streaming: options.streaming ?? true,
       maxBudgetUsd: options.maxBudgetUsd ?? Number.POSITIVE_INFINITY,
     },
-    ...(past !== undefined && { seq: past.seq }),
+    ...(past !== undefined && { seq: Math.max(past.seq, handle?.head?.reservedSeq ?? 0) }),
     // What the application and the user share comes from the store, and goes before what this session remembers of it.
     ...(Object.keys(agent.declaration).length > 0 && { state: Object.assign({}, past?.state, handle?.state) }),
   });

@@ -72,6 +72,7 @@ class SessionTree implements Tree {
   endReason = 'aborted';
   hasState = false;
   isClosed = false;
+  recovery: Tree['recovery'];
   storeError: Tree['storeError'];
   #questions: Tree['questions'] | undefined;
   #consumerCalls: Tree['consumerCalls'] | undefined;
@@ -155,6 +156,7 @@ export function createThread(
     projectsTo: undefined,
     hadSideEffects: false,
     instruction: undefined,
+    past: undefined,
   };
   tree.host.threads.set(address, thread);
   if (parent !== undefined) {
@@ -228,6 +230,9 @@ export function noteInHistory(history: History, event: AgentEvent, agentId: stri
       break;
     case 'tool_response':
       history.response(event.requestId, event);
+      break;
+    case 'custom':
+      if (event.kind === 'interrupted') history.discard((event.data as { messageId: string }).messageId);
       break;
     default:
   }

@@ -4,6 +4,7 @@ import { toolCallLogic } from '../../machines/tool-call.logic.js';
 import { beginActivity, endActivity } from './activity.js';
 import { endRun } from './end-run.js';
 import { publishFault } from './fault.js';
+import { recoverCall } from './recovery/recover-call.js';
 import { publish } from './session-tree.js';
 import { commitUpdates } from './state-updates.js';
 import type { RunRecord, Thread } from './thread.js';
@@ -38,13 +39,18 @@ export function beginCalls(thread: Thread, pool: Pool): PoolEffect<StopOrder> {
       else schedule();
     });
   }
-  if (open === 0) queueMicrotask(settleBatch);
+  if (open === 0) {
+    queueMicrotask(() => {
+      applyState();
+      settleBatch();
+    });
+  }
   for (const call of calls) if (call.stage !== 'done') void clear(call);
 
   async function clear(call: Call): Promise<void> {
     beginActivity(call);
-    const refusal = await judge(call);
-    if (call.stage === 'done') return;
+    const refusal = await (call.past === undefined ? judge(call) : recoverCall(call));
+    if (call.stage === 'done' || call.stage === 'running') return;
     if (refusal !== undefined) return respond(call, refusal);
     call.stage = 'ready';
     call.actor?.send({ type: 'call.cleared' });
@@ -84,7 +90,7 @@ export function beginCalls(thread: Thread, pool: Pool): PoolEffect<StopOrder> {
       const { updates } = call;
       if (updates === undefined || updates.length === 0) continue;
       try {
-        commitUpdates(thread, updates);
+        commitUpdates(thread, updates, { requestId: call.requestId });
       } catch (thrown) {
         publishFault(thread, `the state of ${call.name}`, thrown, 'STATE_FAILED');
       }

@@ -34,6 +34,8 @@ export interface History {
   model(messageId: string, content: readonly ContentPart[]): void;
   call(call: HistoryCall): void;
   response(requestId: string, result: Pick<ToolResultData, 'llmContent' | 'isError'>): void;
+  /** Takes the model's last message, with its calls, out again: it was broken off, and is asked for anew. */
+  discard(messageId: string): void;
   /** Puts `messages` in front: what another thread said before this one began. */
   preload(messages: readonly ModelMessage[]): void;
   readonly openCalls: number;
@@ -87,6 +89,14 @@ class ThreadHistory implements History {
     round.responses ??= new Map();
     round.responses.set(requestId, toFunctionResponse(call, result));
     if (round.responses.size === round.calls.length) this.#closeRound();
+  }
+
+  discard(messageId: string): void {
+    if (this.#round?.messageId !== messageId) return;
+    this.#round = undefined;
+    if (this.#heldBack === undefined) return;
+    this.#done.push(...this.#heldBack);
+    this.#heldBack = undefined;
   }
 
   preload(messages: readonly ModelMessage[]): void {
