@@ -9,7 +9,7 @@ import type { Bag, Open } from './open.js';
 import type { SessionProvider } from './persistence.js';
 import type { PermissionMode, PolicyEvaluator } from './policy.js';
 import type { AgentSession, SessionStreamData } from './session.js';
-import type { TraceContext } from './telemetry.js';
+import type { ModelCallRecord, TraceContext, TracedModelCall } from './telemetry.js';
 import type { ToolDescriptor, ToolProvider } from './tools.js';
 
 /** The ports that a host gives a session. Take `Pick<HostContext, …>`, never the whole. */
@@ -69,6 +69,10 @@ export interface TurnContext {
    * An executor may push here, or yield drafts from `turn`, or both.
    */
   publish(draft: AgentEventDraft): void | Promise<void>;
+  /** Where this run stands in its trace, to be handed on to a peer. Absent: nobody traces. */
+  readonly traceContext?: TraceContext | undefined;
+  /** Begins the span of one model call; nothing where nobody traces. */
+  traceModelCall?(call: TracedModelCall): ModelCallRecord | undefined;
   /** Asks a person in the name of this agent. */
   readonly elicitation: ElicitationChannel;
   /** Fires a hook point of this thread; nothing where no hook listens. Never rejects. */

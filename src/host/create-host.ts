@@ -25,7 +25,9 @@ import { closeTree } from './open-session.js';
 import { hostOptionFaults } from './option-keys.js';
 import { createPermits } from './permits.js';
 import { startRun } from './run.js';
+import { notice } from './session-tree.js';
 import { createToolsets, isToolset, toolsetProblems } from './toolsets.js';
+import { Tracing } from './tracing.js';
 import type { Host, HostOptions } from './types.js';
 
 /** The parts that a host is put together from; `builtins.ts` registers ours. */
@@ -76,6 +78,7 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
     elicitation: options.elicitation ?? 'respond',
     store: options.store ?? parts.store(),
     appName: options.appName ?? 'troupe',
+    tracing: undefined,
     permits: createPermits(limits),
     toolTimeoutMs: limits.toolTimeoutMs ?? DEFAULT_TOOL_TIMEOUT_MS,
     abortTimeoutMs: limits.abortTimeoutMs ?? DEFAULT_ABORT_TIMEOUT_MS,
@@ -94,6 +97,13 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
     spawn: (sessionId, input) => (pool as Pool).spawn(sessionId, core.sessionLogic, input),
     isClosing: false,
   };
+  if (options.telemetry !== undefined) {
+    core.tracing = new Tracing(
+      options.telemetry,
+      () => clock.now(),
+      (message) => tellAll(core, message),
+    );
+  }
   core.toolsets = createToolsets(core, tools.filter(isToolset));
   core.sessionLogic = wireSession(core, parts.compositions);
   const sessions = createChildPool<SessionOrder>((_, own) => {
@@ -151,6 +161,12 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
   };
   let closing: Promise<void> | undefined;
   return host;
+}
+
+/** Once: telemetry has broken, and every session that is open hears of it. */
+function tellAll(core: HostCore, message: string): void {
+  const text = `telemetry threw, and is left out from here on: ${message}`;
+  for (const { root } of core.trees.values()) notice(root, 'TELEMETRY_FAILED', 'warning', text);
 }
 
 /** Takes no more work, lets runs end for a while, aborts the rest, and waits until every session is gone. */

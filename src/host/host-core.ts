@@ -16,6 +16,7 @@ import type { Stamp } from '../kernel/stamp.js';
 import type { Permits } from './permits.js';
 import type { CompiledAgent, Thread, Tree } from './thread.js';
 import type { Toolsets } from './toolsets.js';
+import type { Tracing } from './tracing.js';
 import type { ElicitationCallback } from './types.js';
 
 /** Finds models by name. */
@@ -39,6 +40,8 @@ export interface HostCore {
   readonly elicitation: ElicitationCallback | 'respond' | 'deny';
   readonly store: SessionProvider;
   readonly appName: string;
+  /** Nothing: nobody traces. */
+  tracing: Tracing | undefined;
   readonly permits: Permits;
   readonly toolTimeoutMs: number;
   readonly abortTimeoutMs: number;

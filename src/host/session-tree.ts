@@ -74,6 +74,7 @@ class SessionTree implements Tree {
   isClosed = false;
   recovery: Tree['recovery'];
   storeError: Tree['storeError'];
+  traceContext: Tree['traceContext'];
   #questions: Tree['questions'] | undefined;
   #consumerCalls: Tree['consumerCalls'] | undefined;
   #requestIds: Set<string> | undefined;
@@ -166,8 +167,10 @@ export function createThread(
   return thread;
 }
 
-export const publish = (thread: Thread, draft: AgentEventDraft): undefined | Promise<void> =>
-  thread.tree.merge.publish(thread, draft);
+export function publish(thread: Thread, draft: AgentEventDraft): undefined | Promise<void> {
+  thread.tree.host.tracing?.see(thread, draft);
+  return thread.tree.merge.publish(thread, draft);
+}
 
 /** Tells a person something, in the host's name. */
 export function notice(thread: Thread, code: string, severity: 'info' | 'warning' | 'error', text: string): void {

@@ -13,6 +13,7 @@ import type {
   ToolDefinition,
   ToolDescriptor,
   ToolResultData,
+  TraceContext,
 } from '../contracts/index.js';
 import type { CrewPlan } from '../kernel/crew.js';
 import type { EventMerge, Origin } from '../kernel/event-merge.js';
@@ -211,6 +212,8 @@ export interface Tree {
   /** Of a tree that was taken up in the middle of a run. */
   recovery: Recovery | undefined;
   storeError: { code: string; message: string } | undefined;
+  /** What the caller's own trace says of this run. */
+  traceContext: TraceContext | undefined;
 }
 
 export interface ToolOutcome {

@@ -4,11 +4,13 @@ import type {
   ElicitationResponse,
   Executor,
   HookResult,
+  ModelCallRecord,
   ModelMessage,
   ModelRequest,
   PermissionMode,
   SessionStreamData,
   ToolDescriptor,
+  TracedModelCall,
   TurnContext,
   TurnEnd,
 } from '../contracts/index.js';
@@ -186,6 +188,12 @@ export class Turn implements TurnContext, Activity {
   get modelConfig() {
     const { models } = this.thread.tree.host;
     return { resolve: (request: { requested?: Turn['model'] }) => models.resolve(request.requested) };
+  }
+  get traceContext() {
+    return this.thread.tree.host.tracing?.contextOf(this.thread);
+  }
+  traceModelCall(call: TracedModelCall): ModelCallRecord | undefined {
+    return this.thread.tree.host.tracing?.beginModelCall(this.thread, call);
   }
   get elicitation() {
     return {

@@ -40,9 +40,11 @@ async function turnOf(context: TurnContext): Promise<TurnEnd | undefined> {
     if (context.aborted) return undefined;
     if (!context.admitModelCall()) return undefined;
     const turn = createModelTurn(context, resolved.name);
+    const traced = context.traceModelCall?.({ model: resolved.name, provider: resolved.provider, attempt });
     const ask = () => openAnswer(context, resolved.model, request);
     const failure = await callModel(context, turn, ask, resolved.provider);
     turn.publishUsage();
+    traced?.end({ finishReason: turn.finishReason, error: failure, isAborted: context.aborted });
     if (context.aborted) return undefined;
     if (failure === undefined && (!turn.isMalformed || context.toolsOff)) return turn.finish();
     const fault = failure ?? MALFORMED;
