@@ -25,15 +25,18 @@ export function prepare(host: HostCore, agent: AgentDefinition, options: RunOpti
     });
   }
   const { sessionId, model, tools = [], permissionMode } = options;
-  if (sessionId !== undefined && (!SESSION_ID.test(sessionId) || sessionId.includes('..'))) {
-    throw new TroupeError({
-      code: 'INVALID_SESSION_ID',
-      message: `"${sessionId.slice(0, 60)}" is no session id: letters, digits, ".", "_" and "-", at most 128`,
-    });
-  }
+  if (sessionId !== undefined) assertSessionId(sessionId);
   if (permissionMode !== undefined) assertMode(permissionMode);
   assertDescriptors(tools);
   return compileAgent(host, agent, { runTools: tools, model });
+}
+
+export function assertSessionId(sessionId: string): void {
+  if (typeof sessionId === 'string' && SESSION_ID.test(sessionId) && !sessionId.includes('..')) return;
+  throw new TroupeError({
+    code: 'INVALID_SESSION_ID',
+    message: `"${String(sessionId).slice(0, 60)}" is no session id: letters, digits, ".", "_" and "-", at most 128`,
+  });
 }
 
 /** Tools without code come as they are: what is wrong with them is told before anything runs, all at once. */
@@ -91,7 +94,7 @@ export function announce<T>(host: HostCore, sessionId: string, opening: Promise<
   return announced;
 }
 
-const isOpen = (sessionId: string) =>
+export const isOpen = (sessionId: string) =>
   new TroupeError({ code: 'SESSION_BUSY', message: `session "${sessionId}" is open in this host`, retryable: true });
 
 function openNow(host: HostCore, agent: CompiledAgent, options: OpenOptions, sessionId: string): Tree | Promise<Tree> {

@@ -289,10 +289,15 @@ export function respond(call: Call, result: ToolResultData): void {
 }
 
 /** What a result leads to beside what it says: whoever reads the log must not run the call to learn it. */
-function effectsOf({ ending, updates }: Call): Bag | undefined {
+function effectsOf({ ending, updates, run }: Call): Bag | undefined {
   const isSilent = updates === undefined || updates.length === 0;
-  if (ending === undefined) return isSilent ? undefined : { updates };
-  return isSilent ? { ending } : { ending, updates };
+  if (ending === undefined && isSilent && run.stop === undefined) return undefined;
+  return {
+    ...(ending !== undefined && { ending }),
+    ...(!isSilent && { updates }),
+    // A run that is being stopped is stopped, whoever goes on with its log; what the host stops it would stop again.
+    ...(run.stop !== undefined && run.stop.data.by !== 'host' && { stop: run.stop }),
+  };
 }
 
 /** Asks for the sake of a call; the question is withdrawn when the call ends before it is answered. */

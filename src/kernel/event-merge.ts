@@ -187,7 +187,7 @@ class Merge<O extends Origin> implements EventMerge<O>, MergeSource {
   }
 
   record(origin: O, draft: AgentEventDraft): void {
-    this.completeMessage(origin);
+    if (origin.message !== undefined && !WITHIN_MESSAGE.has(draft.type)) this.completeMessage(origin);
     this.#log.append(this.#stamped(origin, draft), origin);
   }
 

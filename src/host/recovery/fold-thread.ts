@@ -35,6 +35,7 @@ export class ThreadFold implements ThreadPast {
   readonly restartOf: string | undefined;
   readonly history: History;
   values: Readonly<Bag>;
+  valuesAtStart: Readonly<Bag>;
   updates: StateUpdate[] = [];
   isInitialized = false;
   input: AgentEvent<'message'> | undefined;
@@ -81,6 +82,7 @@ export class ThreadFold implements ThreadPast {
     this.requestId = start.requestId;
     this.restartOf = start.restartOf;
     this.values = start.values;
+    this.valuesAtStart = start.values;
     this.history = start.history ?? createHistory();
     this.historyFrom = this.history.length;
     this.spawned = start.spawned ?? 0;
@@ -179,6 +181,7 @@ export class ThreadFold implements ThreadPast {
     const isSteered = _meta?.steered === true;
     if (this.input === undefined && !isSteered) {
       this.input = event;
+      this.valuesAtStart = this.values;
       this.inbox.push({ kind: 'message', content, input: inputOf(this.agent, event) });
       return;
     }
@@ -245,6 +248,7 @@ export class ThreadFold implements ThreadPast {
     if (call === undefined) return;
     this.#closeTurn();
     call.response = event;
+    if (event._meta?.stop !== undefined) this.stop ??= event._meta.stop as RunStop;
     const from = this.#startedAt.get(requestId);
     if (from !== undefined) this.#worked(from, at);
     const isFault = event.name === 'complete_task' && event.errorType === 'invalid_tool_params';
@@ -293,10 +297,7 @@ export class ThreadFold implements ThreadPast {
         this.#start(String(data.requestId), data, at);
         break;
       case 'interrupted':
-        if (this.turn?.messageId !== data.messageId) break;
-        this.inbox = this.turn.inbox;
-        this.turn = undefined;
-        this.turns--;
+        this.#discard(data.messageId);
         break;
       case 'decision':
         this.#decide(data);
@@ -306,6 +307,14 @@ export class ThreadFold implements ThreadPast {
         break;
       default:
     }
+  }
+
+  #discard(messageId: unknown): void {
+    const { turn } = this;
+    if (turn === undefined || turn.messageId !== messageId) return;
+    this.inbox = turn.inbox;
+    this.turn = undefined;
+    this.turns--;
   }
 
   #start(requestId: string, { args }: Bag, at: number): void {
@@ -322,9 +331,8 @@ export class ThreadFold implements ThreadPast {
     for (let fold: ThreadFold | undefined = this; fold !== undefined; fold = fold.parent) fold.hadSideEffects = true;
   }
 
-  #decide({ decision, child, requestId, input, iteration, stop, reason, data }: Bag): void {
+  #decide({ decision, child, requestId, input, iteration, stop }: Bag): void {
     if (decision === 'until') this.untils.set(Number(iteration), stop === true);
-    if (decision === 'stop') this.stop ??= { reason: String(reason), data: (data ?? {}) as RunStop['data'] };
     if (decision !== 'mapInput') return;
     const mapped = { child: String(child), requestId: textIn(requestId) };
     this.#mapped.push(input === undefined ? mapped : { ...mapped, input });

@@ -54,6 +54,8 @@ export interface ThreadPast {
   readonly history: History;
   /** The record of the state as the thread sees it. */
   values: Readonly<Bag>;
+  /** The same when its run began. */
+  valuesAtStart: Readonly<Bag>;
   /** Its own writes to it, in order. */
   updates: StateUpdate[];
   isInitialized: boolean;
