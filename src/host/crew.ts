@@ -11,10 +11,10 @@ import { type ChildOutcome, type CrewState, newCrewState } from './crew-state.js
 import { abortStop, stopRun } from './end-run.js';
 import { publishFault } from './fault.js';
 import { noteBlocked } from './outside-wait.js';
-import { admitInput, beginRun, publishInitialize, type RunInput } from './run-start.js';
 import type { ThreadPast } from './recovery/past.js';
 import { givePast, resumeRun } from './recovery/rebuild.js';
 import { inputOf } from './recovery/run-input.js';
+import { admitInput, beginRun, publishInitialize, type RunInput } from './run-start.js';
 import { createThread, enter, leave, publish } from './session-tree.js';
 import { restartAfter } from './supervision.js';
 import type { CompiledAgent, RunEnd, Thread } from './thread.js';
@@ -361,12 +361,7 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
   }
 
   /** `at`: when it ended, epoch ms. */
-  function restartOf(
-    job: Job,
-    child: Thread,
-    outcome: ChildOutcome,
-    at: number,
-  ): { delayMs: number } | undefined {
+  function restartOf(job: Job, child: Thread, outcome: ChildOutcome, at: number): { delayMs: number } | undefined {
     // What has finished, or has done something, is not run again for a sibling's sake.
     if (job.isRecalled) return outcome.ok || child.hadSideEffects ? undefined : { delayMs: 0 };
     const before = crew.restarts?.get(job.index) ?? [];

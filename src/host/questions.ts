@@ -11,8 +11,8 @@ import { narrowElicitationAction } from '../kernel/narrow.js';
 import { schemaCompileFault, validateJson } from '../kernel/schema.js';
 import { type Activity, beginWait, endWait } from './activity.js';
 import { noteOutsideWait } from './outside-wait.js';
-import { enter, leave, notice, publish, settled } from './session-tree.js';
 import type { Restored } from './recovery/recovery.js';
+import { enter, leave, notice, publish, settled } from './session-tree.js';
 import type { Thread, Tree } from './thread.js';
 
 /** One open request for a person's input. */
@@ -170,7 +170,10 @@ export function reopen(
 }
 
 /** What asks again, for the question that it asked before the process ended. */
-function takeUp(restored: Restored, { activity, signal, onAsked, onAnswered }: AskOptions): Promise<ElicitationResponse> {
+function takeUp(
+  restored: Restored,
+  { activity, signal, onAsked, onAnswered }: AskOptions,
+): Promise<ElicitationResponse> {
   const { question, answer } = restored;
   if (answer !== undefined || question === undefined) {
     const response = answer ?? { requestId: restored.requestId, action: 'cancel' };

@@ -4,8 +4,8 @@ import { createHistory, type History } from '../kernel/history.js';
 import { createStateScope } from '../kernel/state.js';
 import { lastSegment } from '../kernel/thread-id.js';
 import { type ConversationFold, createConversationFold } from './recover-conversation.js';
-import { noteInHistory } from './session-tree.js';
 import { createRunFold, type RunFold } from './recovery/fold-run.js';
+import { noteInHistory } from './session-tree.js';
 import type { CompiledAgent, RunEnd, Tree } from './thread.js';
 
 /** What a session between two runs is made of, as its log says. */

@@ -53,7 +53,11 @@ export function startRun<Output>(
 }
 
 /** Goes on with a stored session. Rejects as `openResumed` does. */
-export async function resumeRun<Output>(host: HostCore, sessionId: string, options: ResumeOptions): Promise<Run<Output>> {
+export async function resumeRun<Output>(
+  host: HostCore,
+  sessionId: string,
+  options: ResumeOptions,
+): Promise<Run<Output>> {
   const resumed = await openResumed(host, sessionId, options);
   const run = new HostRun<Output>(host, sessionId);
   if (resumed.kind === 'ended') run.ended(resumed.end);

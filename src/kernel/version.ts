@@ -47,7 +47,15 @@ function meets(at: readonly number[], term: string): boolean {
   const given = found.slice(1).filter((part) => part !== undefined && /^\d+$/.test(part));
   const low = [0, 1, 2].map((place) => Number(given[place] ?? 0));
   // The first place that must not change, counted from the left.
-  const fixed = operator === '^' ? Math.max(0, low.findIndex((part) => part > 0)) : operator === '~' ? 1 : given.length - 1;
+  const fixed =
+    operator === '^'
+      ? Math.max(
+          0,
+          low.findIndex((part) => part > 0),
+        )
+      : operator === '~'
+        ? 1
+        : given.length - 1;
   const isBelow = compare(at, low) < 0;
   switch (operator) {
     case '>=':

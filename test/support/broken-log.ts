@@ -63,7 +63,12 @@ export async function recordRun(broken: BrokenTeam) {
   const store = memoryStore();
   const ran: string[] = [];
   const team = broken.team(ran);
-  await using host = createHost({ ...broken.host, models: { scripted: modelOf(broken) }, store, clock: virtualClock() });
+  await using host = createHost({
+    ...broken.host,
+    models: { scripted: modelOf(broken) },
+    store,
+    clock: virtualClock(),
+  });
   const run = host.run(team, (broken.input ?? 'go') as string, { ...broken.run, sessionId: 's' });
   await readAnswering(run, broken.answer);
   return { log: await logOf(store, 's'), result: await run.result, ran, agentName: team.name };
@@ -73,7 +78,12 @@ export async function recordRun(broken: BrokenTeam) {
 export async function goOn(broken: BrokenTeam, part: readonly AgentEvent[], agentName: string) {
   const store = await storeWith(part, { id: 's', agentName });
   const ran: string[] = [];
-  await using host = createHost({ ...broken.host, models: { scripted: modelOf(broken) }, store, clock: virtualClock() });
+  await using host = createHost({
+    ...broken.host,
+    models: { scripted: modelOf(broken) },
+    store,
+    clock: virtualClock(),
+  });
   const run = await host.resume('s', { agent: broken.team(ran) });
   const seen = await readAnswering(run, broken.answer);
   return { log: await logOf(store, 's'), result: await run.result, ran, seen };
@@ -99,7 +109,10 @@ export async function expectSameFromEveryCut(broken: BrokenTeam): Promise<AgentE
 /** What changes something has happened exactly as often as it would have, and nothing twice. */
 export function expectOnce(part: readonly AgentEvent[], ran: string[], wanted: string[], at: string): void {
   const before = startsIn(part).filter((requestId) => wanted.includes(requestId));
-  expect(ran.filter((requestId) => before.includes(requestId)), `${at}: run twice`).toEqual([]);
+  expect(
+    ran.filter((requestId) => before.includes(requestId)),
+    `${at}: run twice`,
+  ).toEqual([]);
   expect(before.length + ran.length, `${at}: runs`).toBe(wanted.length);
 }
 

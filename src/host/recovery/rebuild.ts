@@ -3,9 +3,9 @@ import { textOf } from '../../kernel/content.js';
 import { errorResult } from '../../kernel/tool-result.js';
 import { createUsageTally } from '../../kernel/usage.js';
 import { endRun, stopRun } from '../end-run.js';
+import { watchLoops } from '../loop-watch.js';
 import { publish } from '../session-tree.js';
 import type { RunRecord, Thread } from '../thread.js';
-import { watchLoops } from '../loop-watch.js';
 import type { ThreadPast, TurnPast } from './past.js';
 import { callsOf } from './recover-call.js';
 import type { Recovery } from './recovery.js';
@@ -134,7 +134,10 @@ function discard(thread: Thread, run: RunRecord, { messageId, calls, inbox }: Tu
   for (const { request, response } of calls) {
     if (response !== undefined) continue;
     const { requestId, name } = request;
-    const result = errorResult('cancelled', 'cancelled: the process ended before the model had asked for all its calls');
+    const result = errorResult(
+      'cancelled',
+      'cancelled: the process ended before the model had asked for all its calls',
+    );
     publish(thread, { type: 'tool_response', requestId, name, ...result });
   }
 }

@@ -69,8 +69,7 @@ export function createRecovery(): Recovery {
       const at = own?.findIndex(({ past }) => isSame(past, draft)) ?? -1;
       return at < 0 ? undefined : own?.splice(at, 1)[0];
     },
-    hasApproval: (asker) =>
-      restored.get(asker)?.some(({ past }) => past.request.kind === 'tool_confirmation') === true,
+    hasApproval: (asker) => restored.get(asker)?.some(({ past }) => past.request.kind === 'tool_confirmation') === true,
   };
   return recovery;
 }

@@ -82,9 +82,17 @@ test('a sequence: inputs that an author made, state, outputs', async () => {
           return child === 'b' ? `${String(input)} ${JSON.stringify(values.notes)}` : undefined;
         },
         children: [
-          agent({ name: 'a', tools: [changing('pay', ran), reading('note', (set) => set('notes', ['paid']))], outputKey: 'last' }),
+          agent({
+            name: 'a',
+            tools: [changing('pay', ran), reading('note', (set) => set('notes', ['paid']))],
+            outputKey: 'last',
+          }),
           agent({ name: 'b', tools: [reading('look', (set) => set('sum', 2))], instruction: 'n {state.notes}' }),
-          agent({ name: 'c', tools: [changing('ship', ran), reading('add', (set) => set('sum', 3))], instruction: 'sum {state.sum}' }),
+          agent({
+            name: 'c',
+            tools: [changing('ship', ran), reading('add', (set) => set('sum', 3))],
+            instruction: 'sum {state.sum}',
+          }),
         ],
       }),
     byAgent: {
@@ -93,7 +101,8 @@ test('a sequence: inputs that an author made, state, outputs', async () => {
         answersIn(request).length === 0
           ? calls('look')
           : { text: `B ${JSON.stringify(request.messages[0]?.content)} ${request.systemInstruction}` },
-      c: (request) => (answersIn(request).length === 0 ? calls('add', 'ship') : { text: `C ${request.systemInstruction}` }),
+      c: (request) =>
+        answersIn(request).length === 0 ? calls('add', 'ship') : { text: `C ${request.systemInstruction}` },
     },
   };
   await expectSameFromEveryCut(broken);
@@ -244,7 +253,9 @@ test('all of it in one another', async () => {
                   hierarchical({
                     name: 'h',
                     agent: agent({ name: 'boss' }),
-                    children: [agent({ name: 'a', tools: [changing('pay', ran), reading('add', (set) => set('sum', 1))] })],
+                    children: [
+                      agent({ name: 'a', tools: [changing('pay', ran), reading('add', (set) => set('sum', 1))] }),
+                    ],
                   }),
                   agent({ name: 'b' }),
                 ],
