@@ -191,7 +191,9 @@ export function begin(
     },
     ...(past !== undefined && { seq: Math.max(past.seq, handle?.head?.reservedSeq ?? 0) }),
     // What the application and the user share comes from the store, and goes before what this session remembers of it.
-    ...(Object.keys(agent.declaration).length > 0 && { state: Object.assign({}, past?.state, handle?.state) }),
+    ...((agent.opensState || Object.keys(agent.declaration).length > 0) && {
+      state: Object.assign({}, past?.state, handle?.state),
+    }),
   });
   tree.traceContext = options.traceContext;
   if (past !== undefined) applyPast(tree, past);

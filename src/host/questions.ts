@@ -9,6 +9,7 @@ import { TroupeError } from '../kernel/errors.js';
 import { jsonFault } from '../kernel/json-value.js';
 import { narrowElicitationAction } from '../kernel/narrow.js';
 import { schemaCompileFault, validateJson } from '../kernel/schema.js';
+import { cutText } from '../kernel/text.js';
 import { type Activity, beginWait, endWait } from './activity.js';
 import { noteOutsideWait } from './outside-wait.js';
 import type { Restored } from './recovery/recovery.js';
@@ -21,6 +22,8 @@ export interface Question {
   readonly thread: Thread;
   readonly request: ElicitationRequest;
   readonly resolve: (response: ElicitationResponse) => void;
+  /** What is wrong with an answer that its schema has no words for. */
+  faults: ((answer: ElicitationAnswer) => readonly string[]) | undefined;
   /** Withdraws a question that a callback is answering. */
   readonly controller: AbortController | undefined;
   /** The callback's part in the tree's activity has ended. */
@@ -32,6 +35,7 @@ export type QuestionDraft = Omit<ElicitationRequest, 'requestId'>;
 export interface AskOptions {
   /** What stands still until the answer comes. Absent: it goes on meanwhile. */
   activity?: Activity;
+  faults?: Question['faults'];
   /** Withdraws the question. */
   signal?: AbortSignal | undefined;
   /** At once when there is a question, before anybody can answer it. */
@@ -79,7 +83,7 @@ function askNow(
   thread: Thread,
   run: Thread['run'],
   draft: QuestionDraft,
-  { activity, signal, onAsked, onAnswered }: AskOptions,
+  { activity, signal, faults, onAsked, onAnswered }: AskOptions,
 ): Promise<ElicitationResponse> {
   const { tree } = thread;
   const requestId = newRequestId(tree, 'q');
@@ -91,7 +95,7 @@ function askNow(
     return Promise.resolve({ requestId, action: 'cancel', _meta: { reason: 'what asked has ended' } });
   }
   const restored = tree.recovery?.claim(activity ?? thread, draft);
-  if (restored !== undefined) return takeUp(restored, { activity, signal, onAsked, onAnswered });
+  if (restored !== undefined) return takeUp(restored, { activity, signal, faults, onAsked, onAnswered });
   const reason = isSafeguard(draft) && tree.host.elicitation !== 'deny' ? undefined : nobodyToAsk(tree);
   if (reason !== undefined) {
     notice(thread, 'NOBODY_TO_ASK', 'warning', `"${draft.message}" was not asked: ${reason}`);
@@ -107,6 +111,7 @@ function askNow(
       resolve(response);
     };
     const question = newQuestion(thread, request, settleFor);
+    question.faults = faults;
     onAsked?.(question);
     publish(thread, { type: 'elicitation_request', ...request });
     awaitAnswer(question);
@@ -123,6 +128,7 @@ function newQuestion(thread: Thread, request: ElicitationRequest, resolve: Quest
     thread,
     request,
     resolve,
+    faults: undefined,
     controller: typeof tree.host.elicitation === 'function' ? new AbortController() : undefined,
     settled: false,
   };
@@ -172,7 +178,7 @@ export function reopen(
 /** What asks again, for the question that it asked before the process ended. */
 function takeUp(
   restored: Restored,
-  { activity, signal, onAsked, onAnswered }: AskOptions,
+  { activity, signal, faults, onAsked, onAnswered }: AskOptions,
 ): Promise<ElicitationResponse> {
   const { question, answer } = restored;
   if (answer !== undefined || question === undefined) {
@@ -180,6 +186,7 @@ function takeUp(
     onAnswered?.(response);
     return Promise.resolve(response);
   }
+  question.faults = faults;
   return new Promise((resolve) => {
     const withdraw = () => cancelQuestion(question, 'it was withdrawn');
     restored.take = (response) => {
@@ -230,8 +237,14 @@ export function checkAnswer(question: Question, answer: ElicitationAnswer): void
   if (typeof answer !== 'object' || answer === null || typeof answer.action !== 'string') {
     throw invalidAnswer(question, ['an answer is { action: "accept" | "decline" | "cancel", content? }']);
   }
+  if (!ACTIONS.includes(answer.action)) {
+    const name = JSON.stringify(cutText(answer.action, 40));
+    throw invalidAnswer(question, [`no action ${name}; actions: ${ACTIONS.join(', ')}`]);
+  }
   const fault = jsonFault(answer);
   if (fault !== undefined) throw invalidAnswer(question, [`it is no JSON:${fault}`]);
+  const own = question.faults?.(answer) ?? [];
+  if (own.length > 0) throw invalidAnswer(question, own);
   const { requestedSchema } = question.request;
   if (answer.action !== 'accept' || requestedSchema === undefined) return;
   const errors = validateJson(requestedSchema, answer.content ?? {});
@@ -240,7 +253,9 @@ export function checkAnswer(question: Question, answer: ElicitationAnswer): void
   if (errors.length > 0) throw invalidAnswer(question, errors);
 }
 
-const invalidAnswer = (question: Question, errors: string[]) =>
+const ACTIONS: readonly string[] = ['accept', 'decline', 'cancel'];
+
+const invalidAnswer = (question: Question, errors: readonly string[]) =>
   new TroupeError({
     code: 'INVALID_ANSWER',
     message: `the answer to ${question.requestId} ("${question.request.message}") does not fit: ${errors.join('; ')}; the question stays open`,

@@ -1,5 +1,6 @@
 import type { Bag, JsonSchema, ToolResultData } from '../../contracts/index.js';
 import { errorResult, toToolResult } from '../../kernel/tool-result.js';
+import { planExit } from '../plan-mode.js';
 import { cancelQuestion } from '../questions.js';
 import { publish, shortName } from '../session-tree.js';
 import { markSideEffect } from '../side-effects.js';
@@ -27,7 +28,8 @@ export function callsOf(thread: Thread, run: RunRecord, { turn }: ThreadPast): C
 function callOf(thread: Thread, run: RunRecord, past: CallPast): Call {
   const { requestId, name, args, messageId, index, _meta } = past.request;
   const { byModelName } = thread.agent.tools;
-  const entry = byModelName.get(shortName(name, thread.agentId)) ?? byRegisteredName(thread, name);
+  const entry =
+    byModelName.get(shortName(name, thread.agentId)) ?? byRegisteredName(thread, name) ?? planExit(thread, name);
   const call = makeCall(thread, run, {
     requestId,
     executorRequestId: requestId,
@@ -107,6 +109,8 @@ function mayRunAgain(call: Call): boolean {
 
 /** As it was cleared before; what the rules deny by now does not run, whatever they said then. */
 async function cleared(call: Call): Promise<ToolResultData | undefined> {
+  call.isApproved = true;
+  call.judgedIn = call.thread.tree.settings.permissionMode;
   const decision = await evaluate(call);
   if (decision.outcome === 'deny') {
     return errorResult('policy_denied', `denied: ${call.name}: ${decision.reason}`);
