@@ -10,6 +10,9 @@ import { concludeRun, noteOutcome } from './conclude.js';
 import { type ChildOutcome, type CrewState, newCrewState } from './crew-state.js';
 import { abortStop, stopRun } from './end-run.js';
 import { publishFault } from './fault.js';
+import { decideEdges } from './graph-edges.js';
+import { graphInput } from './graph-input.js';
+import { newGraphState } from './graph-state.js';
 import { noteBlocked } from './outside-wait.js';
 import type { ThreadPast } from './recovery/past.js';
 import { givePast, resumeRun } from './recovery/rebuild.js';
@@ -25,6 +28,10 @@ interface Job {
   readonly index: number;
   /** A tool call that it answers. */
   readonly requestId: string | undefined;
+  /** Of a graph: the nodes that lead to it. */
+  readonly from: readonly number[] | undefined;
+  /** Of a graph: commits of the state that it has seen. */
+  since: number;
   /** That call's arguments. */
   readonly args: { readonly value: unknown; readonly requestId: string } | undefined;
   /** Kept for restarts. */
@@ -60,6 +67,7 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
     crew.transfers = 0;
     crew.restarts = undefined;
     crew.blocked = undefined;
+    crew.graph = plan.graph === null ? undefined : newGraphState();
   }
   const jobs = new Map<string, Job>();
   /** Their input is being made. */
@@ -80,6 +88,8 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
   let isFull = false;
   /** Children of a parallel that were started before the process ended. */
   let rejoined: Set<number> | undefined;
+  /** Children that had ended before the process did, until it is their turn to settle. */
+  let hasEndedBefore: Map<ThreadPast, () => void> | undefined;
   const isHierarchy = agent.behaviour === 'turn';
 
   crew.live = () => [...jobs.values()].flatMap((job) => (job.thread === undefined ? [] : [job.thread]));
@@ -89,9 +99,11 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
   const hasMore = () => queue.length > 0 || nextInOrder < inOrderUntil;
   const hasRoom = () => jobs.size + preparing.size - (crew.blocked?.size ?? 0) < plan.concurrency;
 
-  function newJob(index: number, call?: { requestId: string; input: unknown }): Job {
+  function newJob(index: number, call?: { requestId: string; input: unknown }, from?: readonly number[]): Job {
     return {
       index,
+      from,
+      since: 0,
       requestId: call?.requestId,
       args: call === undefined ? undefined : { value: call.input, requestId: call.requestId },
       input: undefined,
@@ -146,7 +158,7 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
     const child = agent.children[job.index] as CompiledAgent;
     const fail = (thrown: unknown) => refuse(job, thrown, 'MAP_INPUT_FAILED');
     try {
-      const input = childInput(thread, crew, child, job.args);
+      const input = childInput(thread, crew, child, job.args, job.from);
       if (!isThenable(input)) return checkInput(job, input);
       enter(tree);
       void input.then((ready) => checkInput(job, ready), fail).finally(() => leave(tree));
@@ -216,6 +228,7 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
     child.endsSession = true;
     if (tree.hasState) child.state = thread.state.fork();
     job.thread = child;
+    job.since = crew.graph?.commits ?? 0;
     jobs.set(child.address, job);
     // What a composition's children say, it says to whoever called it.
     if (job.requestId !== undefined) child.projectsTo = { thread, requestId: job.requestId };
@@ -257,7 +270,8 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
   /** A child from before the process ended: what it had come to counts, and it goes on from there. */
   function rejoin(job: Job, past: ThreadPast): void {
     const { name } = past.agent.definition;
-    if (job.restartOf === undefined && past.input !== undefined) thread.past?.takeMapped(name, job.requestId);
+    const isFirst = job.restartOf === undefined && past.input !== undefined;
+    const mapped = isFirst ? thread.past?.takeMapped(name, job.requestId) : undefined;
     if (past.input === undefined && past.end === undefined) {
       job.past = past;
       if (job.input === undefined) return prepare(job);
@@ -270,9 +284,10 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
       const { content } = past.input;
       job.input = { content, value: inputOf(past.agent, past.input) };
     }
+    if (crew.graph !== undefined) crew.graph.given[job.index] = givenBefore(job, past, mapped);
     if (past.end !== undefined) {
       child.end = past.end;
-      return hasEnded(job, child, past);
+      return inTurn(job, past, () => hasEnded(job, child, past));
     }
     child.actor = spawn(child);
     if (pattern === 'transfer') {
@@ -293,12 +308,42 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
     }
   }
 
-  /** All that were started, those that still run first, the others in the order in which they ended. */
+  /** What had ended before settles in the order in which it had: what comes of it depends on that. */
+  function inTurn({ requestId }: Job, past: ThreadPast, settleNow: () => void): void {
+    const order = thread.past?.settled;
+    if (requestId !== undefined || order === undefined || tree.recovery?.isHeld !== true) return settleNow();
+    if (past.settledAt === undefined) return tree.recovery.onBegin(settleNow);
+    if (hasEndedBefore === undefined) {
+      hasEndedBefore = new Map();
+      tree.recovery.onBegin(settleAllBefore);
+    }
+    hasEndedBefore.set(past, settleNow);
+    for (let next = order[0]; next !== undefined && hasEndedBefore.has(next); next = order[0]) {
+      const settleNext = hasEndedBefore.get(next);
+      hasEndedBefore.delete(next);
+      order.shift();
+      settleNext?.();
+    }
+  }
+
+  /** Nothing waits for a child any more that the definition, as it is by now, has not started. */
+  function settleAllBefore(): void {
+    const left = [...(hasEndedBefore?.values() ?? [])];
+    hasEndedBefore = undefined;
+    for (const settleNow of left) settleNow();
+  }
+
+  /** Of a graph: what a node was given, as its function sees it. */
+  function givenBefore(job: Job, past: ThreadPast, mapped: { readonly input?: unknown } | undefined): unknown {
+    if (mapped?.input !== undefined) return mapped.input;
+    return graphInput(thread, crew, past.agent, job.from ?? []).given;
+  }
+
+  /** All that were started. */
   function rejoinAll(past: ThreadPast): void {
-    const chains = past.children.filter((child) => child.restartOf === undefined);
-    const placeOf = (first: ThreadPast) => past.settled.indexOf(past.lastOf(first));
-    rejoined = new Set(chains.map((first) => first.index));
-    for (const { index } of [...chains].sort((a, b) => placeOf(a) - placeOf(b))) begin(newJob(index));
+    const first = past.children.filter((child) => child.restartOf === undefined);
+    rejoined = new Set(first.map(({ index }) => index));
+    for (const { index } of first) begin(newJob(index));
   }
 
   /** A child that never came to be. */
@@ -323,6 +368,7 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
       end,
       ok: end.reason === 'completed',
       updates: child === undefined || !tree.hasState ? [] : child.state.updates(),
+      since: job.since,
       // Only a conversation is read from a thread that has ended.
       thread: pattern === 'transfer' ? child : undefined,
     };
@@ -498,7 +544,7 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
       switch (order.type) {
         case 'crew.start':
           if (order.iteration !== undefined && order.index === 0) announce(order.iteration);
-          begin(newJob(order.index >= 0 ? order.index : startMember(thread, crew)));
+          begin(newJob(order.index >= 0 ? order.index : startMember(thread, crew), undefined, order.from));
           break;
         case 'crew.startAll':
           inOrderUntil = plan.count;
@@ -516,11 +562,21 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
         case 'crew.decide':
           void decide(order.iteration);
           break;
+        case 'crew.decideEdges':
+          enter(tree);
+          void decideEdges(thread, crew, order.index, () => isOver).then((decided) => {
+            if (!isOver) pool.report(decided as never);
+            leave(tree);
+          });
+          break;
+        case 'crew.leave':
+          leaveBehind(order.indexes);
+          break;
         case 'crew.stop':
           stopAll();
           break;
         case 'crew.conclude':
-          concludeRun(thread, crew, order.conclusion, (reason, endsSession) =>
+          concludeRun(thread, crew, order, (reason, endsSession) =>
             pool.report({ type: 'crew.concluded', reason, endsSession } as never),
           );
           break;
@@ -540,14 +596,21 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
     const waiting = queue.findIndex(isMeant);
     if (waiting >= 0) return abandon(queue.splice(waiting, 1)[0] as Job);
     for (const job of preparing) if (isMeant(job)) return abandon(job);
-    for (const job of jobs.values()) {
-      if (!isMeant(job)) continue;
-      job.isCancelled = true;
-      job.cancelDelay?.();
-      const stop = thread.run?.stop;
-      const reason = stop === undefined ? 'the call was cancelled' : (stop.data.reason ?? stop.reason);
-      if (job.thread !== undefined) stopRun(job.thread, abortStop(reason, stop?.data.by ?? 'host'));
-    }
+    for (const job of jobs.values()) if (isMeant(job)) cancelJob(job, 'the call was cancelled');
+  }
+
+  /** A join began with another: what was on its way there is not waited for. */
+  function leaveBehind(indexes: readonly number[]): void {
+    for (const job of [...preparing]) if (indexes.includes(job.index)) abandon(job);
+    for (const job of [...jobs.values()]) if (indexes.includes(job.index)) cancelJob(job, 'another way was faster');
+  }
+
+  function cancelJob(job: Job, why: string): void {
+    job.isCancelled = true;
+    job.cancelDelay?.();
+    const stop = thread.run?.stop;
+    const reason = stop === undefined ? why : (stop.data.reason ?? stop.reason);
+    if (job.thread !== undefined) stopRun(job.thread, abortStop(reason, stop?.data.by ?? 'host'));
   }
 }
 

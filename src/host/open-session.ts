@@ -188,6 +188,7 @@ export function begin(
       hostToolExecution: options.hostToolExecution ?? true,
       streaming: options.streaming ?? true,
       maxBudgetUsd: options.maxBudgetUsd ?? Number.POSITIVE_INFINITY,
+      contextBudget: options.contextBudget,
     },
     ...(past !== undefined && { seq: Math.max(past.seq, handle?.head?.reservedSeq ?? 0) }),
     // What the application and the user share comes from the store, and goes before what this session remembers of it.
@@ -196,6 +197,7 @@ export function begin(
     }),
   });
   tree.traceContext = options.traceContext;
+  tree.userId = options.userId ?? handle?.head?.metadata.userId ?? 'local';
   if (past !== undefined) applyPast(tree, past);
   const { root } = tree;
   if (agent.behaviour === 'turn' && agent.driver.descriptor.executor !== 'local')

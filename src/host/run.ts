@@ -61,7 +61,13 @@ export async function resumeRun<Output>(
   const resumed = await openResumed(host, sessionId, options);
   const run = new HostRun<Output>(host, sessionId);
   if (resumed.kind === 'ended') run.ended(resumed.end);
-  else run.take(resumed.tree, options.signal, resumed.goOn);
+  else {
+    run.take(resumed.tree, options.signal, resumed.rebuild);
+    // What takes a promise to be put back is back by then.
+    await new Promise((resolve) => setImmediate(resolve));
+    // Whoever takes it up is to read it before anything happens.
+    setImmediate(resumed.begin);
+  }
   return run;
 }
 

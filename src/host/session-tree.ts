@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { AgentEvent, AgentEventDraft, SessionHandle } from '../contracts/index.js';
+import { readCompaction } from '../kernel/compaction.js';
 import { describeError } from '../kernel/errors.js';
 import { createEventMerge } from '../kernel/event-merge.js';
 import { createHistory, type History } from '../kernel/history.js';
@@ -76,6 +77,7 @@ class SessionTree implements Tree {
   isClosed = false;
   recovery: Tree['recovery'];
   storeError: Tree['storeError'];
+  userId = 'local';
   traceContext: Tree['traceContext'];
   #questions: Tree['questions'] | undefined;
   #consumerCalls: Tree['consumerCalls'] | undefined;
@@ -160,6 +162,7 @@ export function createThread(
     hadSideEffects: false,
     instruction: undefined,
     past: undefined,
+    compactAgainAt: 0,
   };
   tree.host.threads.set(address, thread);
   if (parent !== undefined) {
@@ -237,10 +240,17 @@ export function noteInHistory(history: History, event: AgentEvent, agentId: stri
       history.response(event.requestId, event);
       break;
     case 'custom':
-      if (event.kind === 'interrupted') history.discard((event.data as { messageId: string }).messageId);
+      noteCustom(history, event);
       break;
     default:
   }
+}
+
+function noteCustom(history: History, { kind, source, data }: AgentEvent<'custom'>): void {
+  if (source !== 'host') return;
+  if (kind === 'interrupted') history.discard((data as { messageId: string }).messageId);
+  const compaction = kind === 'compact_boundary' ? readCompaction(data) : undefined;
+  if (compaction !== undefined) history.compact(compaction);
 }
 
 /** What the model says for a registered name: an agent's own tools go without its prefix. */

@@ -2,6 +2,7 @@ import type { AnyActorRef } from 'xstate';
 import type {
   AgentDefinition,
   AgentDescriptor,
+  ContextBudget,
   Executor,
   GenerationConfig,
   ModelInterface,
@@ -162,6 +163,8 @@ export interface Thread extends Origin {
   instruction: string | undefined;
   /** What the log says of its run, in a tree that was taken up in the middle of it; used up as the run goes on. */
   past: ThreadPast | undefined;
+  /** Estimated tokens at which a compaction that came to nothing is tried again. */
+  compactAgainAt: number;
 }
 
 /** Choices for a whole tree that a caller may change while it runs. */
@@ -172,6 +175,7 @@ export interface TreeSettings {
   hostToolExecution: boolean;
   streaming: boolean;
   maxBudgetUsd: number;
+  contextBudget: ContextBudget | undefined;
 }
 
 /** One session tree: the root session and everything below it, with one log and one merged stream. */
@@ -214,6 +218,7 @@ export interface Tree {
   /** Of a tree that was taken up in the middle of a run. */
   recovery: Recovery | undefined;
   storeError: { code: string; message: string } | undefined;
+  userId: string;
   /** What the caller's own trace says of this run. */
   traceContext: TraceContext | undefined;
 }

@@ -5,6 +5,7 @@ import { createLoopDetector, type LoopDetector } from '../../kernel/loop-detecti
 import type { StateUpdate } from '../../kernel/state.js';
 import { lastSegment } from '../../kernel/thread-id.js';
 import { createUsageTally } from '../../kernel/usage.js';
+import { FUNCTION_EXECUTOR } from '../function-node.js';
 import { noteInHistory } from '../session-tree.js';
 import type { CompiledAgent, RunEnd, RunStop } from '../thread.js';
 import type { CallPast, QuestionPast, ThreadPast, TurnPast } from './past.js';
@@ -66,6 +67,7 @@ export class ThreadFold implements ThreadPast {
   readonly untils = new Map<number, boolean>();
   readonly transfers: { readonly summary: string | undefined }[] = [];
   readonly #mapped: Mapped[] = [];
+  readonly #edges: { readonly node: string; readonly taken: readonly string[] }[] = [];
   readonly #started = new Map<string, ThreadFold[]>();
   readonly #restarts = new Map<string, ThreadFold>();
   readonly #calls = new Map<string, CallPast>();
@@ -112,14 +114,14 @@ export class ThreadFold implements ThreadPast {
     return next;
   }
 
-  lastOf(child: ThreadPast): ThreadPast {
-    const next = this.#restarts.get(child.threadId as string);
-    return next === undefined ? child : this.lastOf(next);
-  }
-
   takeMapped(child: string, requestId: string | undefined): Mapped | undefined {
     const at = this.#mapped.findIndex((one) => one.child === child && one.requestId === requestId);
     return at < 0 ? undefined : this.#mapped.splice(at, 1)[0];
+  }
+
+  takeEdges(node: string): readonly string[] | undefined {
+    const at = this.#edges.findIndex((one) => one.node === node);
+    return at < 0 ? undefined : this.#edges.splice(at, 1)[0]?.taken;
   }
 
   take(event: AgentEvent): void {
@@ -284,6 +286,8 @@ export class ThreadFold implements ThreadPast {
     if (stateDelta === undefined) return;
     this.values = { ...this.values, ...stateDelta };
     const written = Array.isArray(_meta?.updates) ? (_meta.updates as StateUpdate[]) : undefined;
+    // A function that is run again writes again all that it writes.
+    if (this.agent.driver.descriptor.executor === FUNCTION_EXECUTOR && _meta?.ends === undefined) this.updates = [];
     this.updates.push(...(written ?? Object.entries(stateDelta).map(([key, value]) => ({ key, value }))));
     const call = this.#calls.get(String(_meta?.requestId));
     if (call !== undefined) call.isApplied = true;
@@ -331,7 +335,8 @@ export class ThreadFold implements ThreadPast {
     for (let fold: ThreadFold | undefined = this; fold !== undefined; fold = fold.parent) fold.hadSideEffects = true;
   }
 
-  #decide({ decision, child, requestId, input, iteration, stop }: Bag): void {
+  #decide({ decision, child, requestId, input, iteration, stop, node, taken }: Bag): void {
+    if (decision === 'edges' && Array.isArray(taken)) this.#edges.push({ node: String(node), taken });
     if (decision === 'until') this.untils.set(Number(iteration), stop === true);
     if (decision !== 'mapInput') return;
     const mapped = { child: String(child), requestId: textIn(requestId) };

@@ -91,7 +91,7 @@ export interface ThreadPast {
   settledAt: number | undefined;
   /** In the order in which they were started. */
   readonly children: ThreadPast[];
-  /** In the order in which they were told to have ended. */
+  /** In the order in which they were told to have ended; used up as they settle again. */
   readonly settled: ThreadPast[];
   /** Of a composition: writes to its state that are in the log, to be used up by those that are made again. */
   deltas: number;
@@ -103,8 +103,8 @@ export interface ThreadPast {
   takeChild(index: number, requestId: string | undefined): ThreadPast | undefined;
   /** The child that was started in the place of one that had ended. */
   takeRestart(child: ThreadPast): ThreadPast | undefined;
-  /** The latest child in the place of `child`, itself where it was not started again. */
-  lastOf(child: ThreadPast): ThreadPast;
   /** What `mapInput` said for the next child of that name (or for that call of a leader); used up by being asked. */
   takeMapped(child: string, requestId: string | undefined): { readonly input?: unknown } | undefined;
+  /** The nodes that the guards behind a node of a graph said yes to, the next time that they were asked. */
+  takeEdges(node: string): readonly string[] | undefined;
 }

@@ -3,6 +3,7 @@ import { textOf } from '../../kernel/content.js';
 import { errorResult } from '../../kernel/tool-result.js';
 import { createUsageTally } from '../../kernel/usage.js';
 import { endRun, stopRun } from '../end-run.js';
+import { FUNCTION_EXECUTOR } from '../function-node.js';
 import { watchLoops } from '../loop-watch.js';
 import { publish } from '../session-tree.js';
 import type { RunRecord, Thread } from '../thread.js';
@@ -100,6 +101,10 @@ export function nextStep(thread: Thread, run: RunRecord): NextStep {
     return 'end';
   }
   if (turn !== undefined && !turn.isWhole) discard(thread, run, turn);
+  // A function that is run again begins with the state that it began with.
+  if (thread.agent.driver.descriptor.executor === FUNCTION_EXECUTOR && thread.parent !== undefined) {
+    thread.state = thread.parent.state.restored(past.valuesAtStart, []);
+  }
   const recovery = thread.tree.recovery as Recovery;
   let isAsking = false;
   for (const question of questions) {

@@ -15,7 +15,13 @@ import { createRecovery } from './recovery.js';
 
 /** A session as `host.resume` found it: a run to go on with, or one that had ended. */
 export type Resumed =
-  | { readonly kind: 'broken'; readonly tree: Tree; goOn(): void }
+  | {
+      readonly kind: 'broken';
+      readonly tree: Tree;
+      /** Puts everything where it was. Then it waits for `begin`. */
+      rebuild(): void;
+      begin(): void;
+    }
   | { readonly kind: 'ended'; readonly end: RunEnd };
 
 /**
@@ -113,12 +119,12 @@ function rebuild(
   const recovery = createRecovery();
   tree.recovery = recovery;
   givePast(tree.root, root);
-  const goOn = () => {
-    resumeRun(tree.root, root);
-    // Whoever took it up is to read it before anything happens.
-    setImmediate(() => recovery.begin());
+  return {
+    kind: 'broken',
+    tree,
+    rebuild: () => resumeRun(tree.root, root),
+    begin: () => recovery.begin(),
   };
-  return { kind: 'broken', tree, goOn };
 }
 
 /** What a run was given beside its agent, as its `initialize` has it. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ModelRequest, ToolDefinition } from '../../../src/contracts/index.js';
-import { agent, hierarchical, loop, parallel, sequential, tool, transfer } from '../../../src/index.js';
+import { agent, graph, hierarchical, loop, parallel, sequential, tool, transfer } from '../../../src/index.js';
 import { answersIn, type BrokenTeam, expectSameFromEveryCut } from '../../support/broken-log.js';
 
 /** Changes something, and so is asked about and never run twice. */
@@ -276,6 +276,43 @@ test('all of it in one another', async () => {
       b: says('B'),
       broken: () => ({ error: { code: 'BOOM', message: 'boom', retryable: false } }),
       end: (request) => ({ text: `${request.systemInstruction}` }),
+    },
+  });
+});
+
+test('a graph: branches at once, a join of all, a cycle with guards, functions', async () => {
+  await expectSameFromEveryCut({
+    team: (ran) =>
+      graph({
+        name: 'g',
+        state,
+        nodes: {
+          split: ({ input }) => `about ${String(input)}`,
+          left: agent({ name: 'left', tools: [changing('pay', ran), reading('add', (set) => set('sum', 1))] }),
+          right: agent({ name: 'right', tools: [reading('look', (set) => set('sum', 1))] }),
+          merge: agent({ name: 'merge', instruction: 'sum {state.sum}' }),
+          judge: ({ input, state: view }) => {
+            view.set('notes', ['judged']);
+            return `${String(input)} ${JSON.stringify(view.get('notes'))}`;
+          },
+        },
+        edges: [
+          { from: 'split', to: 'left' },
+          { from: 'split', to: 'right' },
+          { from: 'left', to: 'merge' },
+          { from: 'right', to: 'merge' },
+          { from: 'merge', to: 'judge' },
+          { from: 'judge', to: 'split', guard: ({ state: values }) => (values.sum as number) < 4 },
+        ],
+        start: 'split',
+        end: 'judge',
+        joins: { merge: 'all' },
+        maxSteps: 20,
+      }),
+    byAgent: {
+      left: once('L', 'pay', 'add'),
+      right: once('R', 'look'),
+      merge: (request) => ({ text: `M ${request.systemInstruction} ${JSON.stringify(request.messages[0]?.content)}` }),
     },
   });
 });
