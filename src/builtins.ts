@@ -1,14 +1,17 @@
+import { graphComposition } from '../compositions/graph.logic.js';
 import { hierarchicalMachine } from '../compositions/hierarchical.machine.js';
 import { loopMachine } from '../compositions/loop.machine.js';
 import { parallelMachine } from '../compositions/parallel.machine.js';
 import { sequentialMachine } from '../compositions/sequential.machine.js';
 import { transferMachine } from '../compositions/transfer.machine.js';
+import { adkExecutor } from './executors/adk/executor.js';
+import { adkReader } from './executors/adk/reader.js';
 import { localExecutor } from './executors/local/index.js';
 import { createHookChain } from './hooks/chain.js';
 import type { CompositionMachine } from './host/agent-logics.js';
 import type { HostParts } from './host/create-host.js';
 import { type BuiltinProvider, createModelRegistry } from './models/registry.js';
-import { createPolicyEngine } from './policy/engine.js';
+import { createHostPolicy } from './policy/host-policy.js';
 import { memoryStore } from './stores/memory.js';
 
 /** Model providers by the name before the slash. Each is imported when a model of it is first used. */
@@ -32,16 +35,19 @@ export const builtins: HostParts = {
   executors: {
     local: localExecutor,
     openrouter: localExecutor,
+    adk: adkExecutor,
   },
+  backends: { adk: adkReader },
   compositions: {
     sequential: sequentialMachine as unknown as CompositionMachine,
     parallel: parallelMachine as unknown as CompositionMachine,
     loop: loopMachine as unknown as CompositionMachine,
     transfer: transferMachine as unknown as CompositionMachine,
     hierarchical: hierarchicalMachine as unknown as CompositionMachine,
+    graph: graphComposition,
   },
   models: ({ models = {} }) => createModelRegistry(models, providers),
-  policy: createPolicyEngine,
+  policy: createHostPolicy,
   hooks: createHookChain,
   store: memoryStore,
 };

@@ -5,6 +5,7 @@ import type { ElicitationKind } from './elicitation.js';
 import type { GenerationConfig, ModelInterface, ModelMessage } from './model.js';
 import type { Bag, Json } from './open.js';
 import type { ArtifactStore, MemoryStore } from './persistence.js';
+import type { PermissionMode } from './policy.js';
 import type { JsonSchema, StandardSchema } from './schema.js';
 import type { ContextBudget } from './session.js';
 import type { ToolDescriptor, ToolResultData, ToolUpdate } from './tools.js';
@@ -14,6 +15,8 @@ export interface StateView {
   get(key: string): unknown;
   /** Applied when the call ends, in call order. Throws for a key that nothing declares. */
   set(key: string, value: unknown): void;
+  /** All that it holds, frozen. Keys that hold nothing are absent. */
+  values(): Readonly<Bag>;
 }
 
 /** What a tool is given beside its arguments. */
@@ -26,7 +29,11 @@ export interface ToolContext {
   /** `sessionId:requestId` is the idempotency key. */
   readonly requestId: string;
   readonly state: StateView;
+  /** Whose session it is; `local` unless a run says otherwise. */
+  readonly userId: string;
+  /** Of this session only: pass `sessionId` on. Absent where the store has none, or the session is ephemeral. */
   readonly artifacts?: ArtifactStore | undefined;
+  /** Of this user only: pass `userId` on. Absent where the store has none. */
   readonly memory?: MemoryStore | undefined;
   /**
    * Asks a person; resolves with the answer (with the defaults that it leaves out), `cancel` on expiry or abort, or when
@@ -71,7 +78,12 @@ export interface ToolDefinition<Name extends string = string, Args = unknown, Re
   readonly confirm?:
     | ((
         args: never,
-        context: { readonly sessionId: string; readonly threadId: string | undefined; readonly agentId: string },
+        context: {
+          readonly sessionId: string;
+          readonly threadId: string | undefined;
+          readonly agentId: string;
+          readonly permissionMode: PermissionMode;
+        },
       ) => boolean | string | Promise<boolean | string>)
     | undefined;
   readonly describe?: ((args: never) => { title?: string; locations?: { path: string; line?: number }[] }) | undefined;
@@ -104,6 +116,8 @@ export interface CompositionBehaviour {
   readonly state?:
     | Readonly<Record<string, { readonly initial?: unknown; readonly reducer?: Reducer | undefined }>>
     | undefined;
+  /** `graph`: of each edge that has one, by its place among the edges. */
+  readonly guards?: readonly (((context: never) => boolean | Promise<boolean>) | undefined)[] | undefined;
   readonly contextFilter?: ((messages: readonly ModelMessage[]) => readonly ModelMessage[]) | undefined;
   readonly supervise?: SuperviseConfig | undefined;
 }
@@ -129,6 +143,8 @@ export interface AgentDefinition<Name extends string = string, Input = unknown, 
   readonly contextBudget?: ContextBudget | undefined;
   /** Default true. False: a model call sees only the run it belongs to. */
   readonly includeHistory?: boolean | undefined;
+  /** It may write state keys that nothing declares: they become keys of its tree. */
+  readonly opensState?: boolean | undefined;
   /** What the executor drives (an ADK agent, a remote's address, a foreign session factory). */
   readonly backend?: unknown;
   /** The children of a composition, in order. `hierarchical`: without the leader. */

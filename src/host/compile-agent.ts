@@ -1,15 +1,21 @@
 import type { AgentDefinition, ToolDefinition, ToolDescriptor } from '../contracts/index.js';
+import { invalid } from '../kernel/agent-check.js';
 import type { CrewPlan } from '../kernel/crew.js';
 import { checkDefinition } from '../kernel/definition.js';
 import { type Problem, throwProblems } from '../kernel/errors.js';
+import { graphPlan } from '../kernel/graph-plan.js';
 import type { StateDeclaration } from '../kernel/state.js';
 import { didYouMean } from '../kernel/text.js';
 import { agentTools } from './agent-tools.js';
+import { FUNCTION_EXECUTOR } from './function-node.js';
 import type { HostCore } from './host-core.js';
 import type { AgentLimits, CompiledAgent } from './thread.js';
 
 type RunTools = readonly (ToolDefinition | ToolDescriptor)[];
-type CompilingHost = Pick<HostCore, 'hostTools' | 'toolsets' | 'executors' | 'patterns' | 'models' | 'compiled'>;
+type CompilingHost = Pick<
+  HostCore,
+  'backends' | 'hostTools' | 'toolsets' | 'executors' | 'patterns' | 'models' | 'compiled'
+>;
 
 interface Place {
   readonly path: string;
@@ -31,15 +37,16 @@ export function compileAgent(
   const isPlain = runTools.length === 0 && model === undefined;
   const known = isPlain ? host.compiled.get(definition) : undefined;
   if (known !== undefined) return known;
-  const problems: Problem[] = [...checkDefinition(definition)];
+  const read = host.backends.read(definition);
+  const problems: Problem[] = [...checkDefinition(read.definition)];
   throwProblems(problems);
   // Asked for by the run it counts for every agent: its fault is told once.
   const fault = model === undefined ? undefined : host.models.fault(model);
   if (fault !== undefined) problems.push({ code: 'UNKNOWN_MODEL', path: 'options.model', message: fault });
   const place: Place = { path: definition.name, isRoot: true, inLoop: false, transferTargets: undefined };
-  const compiled = compile({ host, runTools, model, problems }, definition, place);
+  const compiled = compile({ host, runTools, model, problems }, read.definition, place);
   throwProblems(problems);
-  if (isPlain) host.compiled.set(definition, compiled);
+  if (isPlain && read.isComplete) host.compiled.set(definition, compiled);
   return compiled;
 }
 
@@ -91,8 +98,12 @@ function compile(compiling: Compiling, definition: AgentDefinition, place: Place
     problems,
   );
   let readOnly = true;
+  let opensState = definition.opensState === true || driver.opensState === true;
   for (const entry of tools.byModelName.values()) readOnly &&= entry.readOnly;
-  for (const child of children) readOnly &&= child.readOnly;
+  for (const child of children) {
+    readOnly &&= child.readOnly;
+    opensState ||= child.opensState;
+  }
   return {
     definition,
     descriptor,
@@ -103,6 +114,7 @@ function compile(compiling: Compiling, definition: AgentDefinition, place: Place
     tools,
     limits: limitsOf(definition, place.isRoot),
     declaration: declarationOf(definition, children),
+    opensState,
     readOnly,
     outputKeys: outputKeysOf(definition),
     driver,
@@ -128,6 +140,11 @@ function checkExecutor(compiling: Compiling, definition: AgentDefinition, driver
   }
   if (pattern !== undefined && definition.leader === undefined) return;
   const { executor } = driver.descriptor;
+  if (executor === FUNCTION_EXECUTOR) {
+    if (typeof driver.backend === 'function') return;
+    problems.push(invalid(place.path, 'has the executor "function", whose backend must be the function'));
+    return;
+  }
   if (!host.executors.has(executor)) {
     const names = [...host.executors.keys()];
     problems.push({
@@ -156,6 +173,7 @@ function planOf(definition: AgentDefinition, inLoop: boolean): CrewPlan {
     asksUntil: definition.behaviour?.until !== undefined,
     maxTransfers: config?.maxTransfers ?? 10,
     inLoop: inLoop || config?.pattern === 'loop',
+    graph: config?.pattern === 'graph' ? graphPlan(config) : null,
   };
 }
 

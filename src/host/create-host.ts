@@ -4,6 +4,7 @@ import { createChildPool, type Pool } from '../../machines/child-pool.logic.js';
 import type { SessionOutput } from '../../machines/session.events.js';
 import type {
   AgentDefinition,
+  BackendReader,
   Clock,
   ExecutorCreator,
   ExecutorType,
@@ -15,10 +16,12 @@ import { systemClock } from '../kernel/clock.js';
 import { describeAgent } from '../kernel/definition.js';
 import { TroupeError, throwProblems } from '../kernel/errors.js';
 import { createLateTimer } from '../kernel/late-timer.js';
+import type { SavedRules } from '../kernel/policy-rules.js';
 import { createStamp } from '../kernel/stamp.js';
 import { type CompositionMachine, wireSession } from './agent-logics.js';
 import { createSession } from './agent-session.js';
 import { attach } from './attach.js';
+import { createBackends, withBackends } from './backends.js';
 import { abortStop, endBroken, stopRun } from './end-run.js';
 import type { HostCore, ModelRegistry } from './host-core.js';
 import { closeTree } from './open-session.js';
@@ -34,8 +37,13 @@ import type { Host, HostOptions } from './types.js';
 export interface HostParts {
   readonly executors: Readonly<Record<string, ExecutorCreator>>;
   readonly compositions: Readonly<Record<string, CompositionMachine>>;
+  /** By executor type: what reads its backends. */
+  readonly backends: Readonly<Record<string, () => BackendReader>>;
   readonly models: (options: Pick<HostOptions, 'models'>) => ModelRegistry;
-  readonly policy: (sources: NonNullable<HostOptions['policy']>) => PolicyEvaluator;
+  readonly policy: (options: Pick<HostOptions, 'policy' | 'userPolicyFile'>) => {
+    readonly evaluator: PolicyEvaluator;
+    readonly savedRules?: SavedRules | undefined;
+  };
   readonly hooks: (
     sources: NonNullable<HostOptions['hooks']>,
     options: { clock: Clock },
@@ -56,7 +64,7 @@ const CAPABILITIES = [
 ];
 
 /** A hook at any other point would wait for ever, and a guard that is never asked is none. */
-const FIRED: readonly string[] = ['before_tool', 'after_tool', 'before_model'];
+const FIRED: readonly string[] = ['before_tool', 'after_tool', 'before_model', 'pre_compress'];
 
 type SessionOrder = { type: 'none' };
 
@@ -66,13 +74,15 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
   checkOptions(options);
   const executors = new Map(Object.entries(parts.executors));
   const hooks = parts.hooks(options.hooks ?? [], { clock });
+  const policy = parts.policy(options);
   let pool: Pool | undefined;
   const core: HostCore = {
     clock,
     lateTimer: createLateTimer(clock),
     stamp: createStamp(clock, `${randomBytes(3).toString('hex')}-`),
     models: parts.models(options),
-    policy: parts.policy(options.policy ?? []),
+    policy: policy.evaluator,
+    savedRules: policy.savedRules,
     hooks,
     hookPoints: new Set(hooks?.supportedHookPoints()),
     elicitation: options.elicitation ?? 'respond',
@@ -83,6 +93,7 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
     toolTimeoutMs: limits.toolTimeoutMs ?? DEFAULT_TOOL_TIMEOUT_MS,
     abortTimeoutMs: limits.abortTimeoutMs ?? DEFAULT_ABORT_TIMEOUT_MS,
     hostTools: new Map(tools.flatMap((tool) => (isToolset(tool) ? [] : [[tool.name, tool] as const]))),
+    backends: createBackends(parts.backends),
     toolsets: undefined,
     agents: new Map(agents.map((agent) => [agent.name, agent])),
     executors,
@@ -104,7 +115,7 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
       (message) => tellAll(core, message),
     );
   }
-  core.toolsets = createToolsets(core, tools.filter(isToolset));
+  core.toolsets = withBackends(createToolsets(core, tools.filter(isToolset)), core.backends);
   core.sessionLogic = wireSession(core, parts.compositions, { isInspected: options.inspect !== undefined });
   const sessions = createChildPool<SessionOrder>((_, own) => {
     pool = own;
@@ -149,7 +160,7 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
       }
       executors.set(type, creator);
     },
-    describe: (agent) => describeAgent(agent as AgentDefinition),
+    describe: (agent) => describeAgent(core.backends.read(agent as AgentDefinition).definition),
     supports: (capability) => CAPABILITIES.includes(capability),
     close: (closeOptions = {}) => {
       closing ??= closeHost(core, closeOptions.drainMs ?? 0).then(() => {

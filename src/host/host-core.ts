@@ -12,7 +12,9 @@ import type {
   ToolDefinition,
 } from '../contracts/index.js';
 import type { Schedule } from '../kernel/late-timer.js';
+import type { SavedRules } from '../kernel/policy-rules.js';
 import type { Stamp } from '../kernel/stamp.js';
+import type { Backends } from './backends.js';
 import type { Permits } from './permits.js';
 import type { CompiledAgent, Thread, Tree } from './thread.js';
 import type { Toolsets } from './toolsets.js';
@@ -34,6 +36,8 @@ export interface HostCore {
   readonly stamp: Stamp;
   readonly models: ModelRegistry;
   readonly policy: PolicyEvaluator;
+  /** Nothing: the host has no file for what a person wants to be kept. */
+  readonly savedRules: SavedRules | undefined;
   readonly hooks: LifecycleInterceptor | undefined;
   /** Points that some hook listens to. */
   readonly hookPoints: ReadonlySet<string>;
@@ -47,6 +51,7 @@ export interface HostCore {
   readonly abortTimeoutMs: number;
   /** Replaced when a toolset brings others. */
   hostTools: ReadonlyMap<string, ToolDefinition>;
+  readonly backends: Backends;
   /** Nothing: the host has none. */
   toolsets: Toolsets | undefined;
   readonly agents: ReadonlyMap<string, AgentDefinition>;

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { AgentEvent, AgentEventDraft, SessionHandle } from '../contracts/index.js';
+import { readCompaction } from '../kernel/compaction.js';
 import { describeError } from '../kernel/errors.js';
 import { createEventMerge } from '../kernel/event-merge.js';
 import { createHistory, type History } from '../kernel/history.js';
@@ -39,11 +40,13 @@ export function createTree(
   },
 ): Tree {
   const tree = new SessionTree(host, options);
-  const { declaration } = agent;
-  const isStateless = Object.keys(declaration).length === 0;
+  const { declaration, opensState } = agent;
+  const isStateless = Object.keys(declaration).length === 0 && !opensState;
   tree.hasState = !isStateless;
   tree.root = createThread(tree, undefined, agent, undefined, -1);
-  tree.root.state = isStateless ? NO_STATE : createStateScope({ declaration, values: options.state });
+  tree.root.state = isStateless
+    ? NO_STATE
+    : createStateScope({ declaration, values: options.state, isOpen: opensState });
   return tree;
 }
 
@@ -73,6 +76,7 @@ class SessionTree implements Tree {
   hasState = false;
   isClosed = false;
   storeError: Tree['storeError'];
+  userId = 'local';
   traceContext: Tree['traceContext'];
   #questions: Tree['questions'] | undefined;
   #consumerCalls: Tree['consumerCalls'] | undefined;
@@ -156,6 +160,7 @@ export function createThread(
     projectsTo: undefined,
     hadSideEffects: false,
     instruction: undefined,
+    compactAgainAt: 0,
   };
   tree.host.threads.set(address, thread);
   if (parent !== undefined) {
@@ -232,6 +237,12 @@ export function noteInHistory(history: History, event: AgentEvent, agentId: stri
     case 'tool_response':
       history.response(event.requestId, event);
       break;
+    case 'custom': {
+      const compaction =
+        event.kind === 'compact_boundary' && event.source === 'host' ? readCompaction(event.data) : undefined;
+      if (compaction !== undefined) history.compact(compaction);
+      break;
+    }
     default:
   }
 }

@@ -7,12 +7,13 @@ import { delegate } from './delegate.js';
 import { fireHook } from './fire-hook.js';
 import { Occupancy } from './occupancy.js';
 import { noteOutsideWait } from './outside-wait.js';
+import { keepWhole } from './session-files.js';
 import { publish, settled } from './session-tree.js';
 import { markSideEffect } from './side-effects.js';
 import type { ToolOutcome } from './thread.js';
 import { argsFor, copyArgs } from './tool-args.js';
 import { type Call, newCall, respond, signal, whenDone } from './tool-call.js';
-import { judge } from './tool-gate.js';
+import { isOutdated, judge, judgeAgain } from './tool-gate.js';
 
 const MAX_TAIL_DEPTH = 5;
 
@@ -42,6 +43,8 @@ export async function execute(call: Call): Promise<void> {
     let { result } = outcome;
     if (result.tailCalls !== undefined) result = await withTailCalls(call, result, result.tailCalls);
     if (tree.host.hookPoints.has('after_tool') && !isDone(call)) result = await afterTool(call, result);
+    const kept = isDone(call) ? undefined : keepWhole(call, result);
+    if (kept !== undefined) result = await kept;
     if (!isDone(call)) respond(call, result);
   } catch (thrown) {
     if (!isDone(call)) respond(call, thrownResult(thrown));
@@ -198,7 +201,10 @@ function runToEnd(call: Call): Promise<void> {
       if (isDone(call)) return;
       if (refusal !== undefined) return respond(call, refusal);
       if (call.standing !== 'free') await turnOf(call);
-      if (!isDone(call)) await execute(call);
+      const again = !isDone(call) && isOutdated(call) ? await judgeAgain(call) : undefined;
+      if (isDone(call)) return;
+      if (again !== undefined) return respond(call, again);
+      await execute(call);
     });
   });
 }

@@ -22,10 +22,13 @@ import { abortStop, stopRun } from './end-run.js';
 import { ownDraft } from './executor-draft.js';
 import { createExecutor } from './executors.js';
 import { fireHook } from './fire-hook.js';
+import { fitContext, startOf } from './fit-context.js';
 import { instructionOf } from './instruction.js';
 import { addCost, beginWork, countModelCall, endWork } from './limits.js';
+import { inMode } from './plan-mode.js';
 import { ask, type QuestionDraft } from './questions.js';
 import { publish } from './session-tree.js';
+import { commitUpdates } from './state-updates.js';
 import type { RunEnd, RunRecord, Thread } from './thread.js';
 import { registerCall } from './tool-call.js';
 import { visibleTools } from './tool-policy.js';
@@ -171,7 +174,7 @@ export class Turn implements TurnContext, Activity {
     return this.run.input;
   }
   get systemInstruction(): string {
-    return this.thread.instruction ?? '';
+    return inMode(this.thread, this.thread.instruction ?? '');
   }
   get permissionMode(): PermissionMode {
     return this.thread.tree.settings.permissionMode;
@@ -209,8 +212,12 @@ export class Turn implements TurnContext, Activity {
   messages(): readonly ModelMessage[] {
     const { thread, run } = this;
     thread.tree.merge.completeMessage(thread);
-    const messages = thread.history.messages();
-    return thread.agent.driver.includeHistory === false ? messages.slice(run.historyFrom) : messages;
+    return thread.history.outgoing(startOf(thread, run));
+  }
+
+  fitContext(): undefined | Promise<void> {
+    this.thread.tree.merge.completeMessage(this.thread);
+    return fitContext(this.thread, () => this.signal);
   }
 
   tools(): readonly ToolDescriptor[] {
@@ -220,6 +227,17 @@ export class Turn implements TurnContext, Activity {
 
   modelRequest(): ModelRequest {
     return new TurnRequest(this, this.thread);
+  }
+
+  stateValues(): Readonly<Bag> {
+    return this.thread.state.values();
+  }
+
+  writeState(delta: Readonly<Bag>): void {
+    const { thread, run } = this;
+    if (this.isClosed || (this.isCut && run.stop !== undefined) || thread.run !== run) return;
+    const updates = Object.entries(delta).map(([key, value]) => ({ key, value }));
+    if (updates.length > 0) commitUpdates(thread, updates);
   }
 
   newMessageId(): string {
