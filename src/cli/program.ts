@@ -155,30 +155,30 @@ function createProgram({
       .helpOption('-h, --help', 'print this help')
       .addHelpText('after', example(sample));
   const stored = async (dir: string | undefined) => {
-    const [commands, { openStore }] = await Promise.all([import('./sessions.js'), import('./store-place.js')]);
-    return { ...commands, store: openStore(dir, io) };
+    const { openStore } = await import('./store-place.js');
+    return openStore(dir, io);
   };
 
   sessionsCommand('list', 'List stored sessions, newest first.', 'troupe sessions list --json')
     .option('--agent <name>', 'those of one agent or team')
     .option('--json', 'print a list as JSON')
     .action(async (options: StoreFlags & { agent?: string }) => {
-      const { sessionsListCommand, store } = await stored(options.store);
-      done(await sessionsListCommand(options, io, store));
+      const { sessionsListCommand } = await import('./sessions.js');
+      done(await sessionsListCommand(options, io, await stored(options.store)));
     });
 
   sessionsCommand('show <id>', 'Say what happened in a session.', 'troupe sessions show 0f3a')
     .option('--json', 'print what it is, its state and its events as one JSON object')
     .action(async (id: string, options: StoreFlags) => {
-      const { sessionsShowCommand, store } = await stored(options.store);
-      done(await sessionsShowCommand({ ...options, id }, io, store));
+      const { sessionsShowCommand } = await import('./sessions.js');
+      done(await sessionsShowCommand({ ...options, id }, io, await stored(options.store)));
     });
 
   sessionsCommand('export <id>', 'Write its events as JSON lines.', 'troupe sessions export 0f3a > run.jsonl')
     .option('-o, --output <file>', 'into a file that is not there yet, not to stdout')
     .action(async (id: string, options: StoreFlags & { output?: string }) => {
-      const { sessionsExportCommand, store } = await stored(options.store);
-      done(await sessionsExportCommand({ ...options, id }, io, store));
+      const { sessionsExportCommand } = await import('./sessions.js');
+      done(await sessionsExportCommand({ ...options, id }, io, await stored(options.store)));
     });
 
   sessionsCommand(
@@ -188,16 +188,16 @@ function createProgram({
   )
     .option('--json', 'print what was taken out as JSON')
     .action(async (id: string, options: StoreFlags) => {
-      const { sessionsRepairCommand, store } = await stored(options.store);
-      done(await sessionsRepairCommand({ ...options, id }, io, store));
+      const { sessionsRepairCommand } = await import('./sessions.js');
+      done(await sessionsRepairCommand({ ...options, id }, io, await stored(options.store)));
     });
 
   sessionsCommand('delete [ids...]', 'Delete sessions and all that hangs on them.', 'troupe sessions delete 0f3a 1b2c')
     .option('--older-than <age>', 'all whose last event is older, as 30d, 12h or 8w')
     .option('--json', 'print the ids as JSON')
     .action(async (ids: string[], options: StoreFlags & { olderThan?: string }) => {
-      const { sessionsDeleteCommand, store } = await stored(options.store);
-      done(await sessionsDeleteCommand({ ...options, ids }, io, store));
+      const { sessionsDeleteCommand } = await import('./sessions.js');
+      done(await sessionsDeleteCommand({ ...options, ids }, io, await stored(options.store)));
     });
 
   command('init [folder]', 'Make a project that runs offline at once.', 'troupe init demo').action(
