@@ -20,7 +20,7 @@ export interface HostContextCompactorOptions extends HostModelOptions {
  * Sums up the past of an ADK session with a model of the host, once it is too long. A `pre_compress` hook may put it off.
  */
 export class HostContextCompactor implements BaseContextCompactor {
-  readonly trigger = ContextCompactionTrigger.Auto;
+  readonly trigger: ContextCompactionTrigger = ContextCompactionTrigger.Auto;
   readonly #options: HostContextCompactorOptions;
   readonly #inner: TokenBasedContextCompactor;
 
