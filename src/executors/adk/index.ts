@@ -4,10 +4,10 @@ export type { AdkBackend } from './backend.js';
 export type { AdkToolOptions } from './bridge/adk-tool.js';
 export type { HostContextCompactorOptions } from './bridge/context-compactor.js';
 export type { HostModelOptions } from './bridge/host-model.js';
+export type { HostSessionServiceOptions } from './bridge/host-sessions.js';
 export type { InterceptorPluginOptions } from './bridge/interceptor-plugin.js';
 export type { PolicyBridgeOptions } from './bridge/policy-bridge.js';
 export type { BridgeHost } from './bridge/ports.js';
-export type { HostSessionServiceOptions } from './bridge/session-service.js';
 export { adkExecutor, driveAdk } from './executor.js';
 
 type Bridge = typeof import('./bridge/index.js');
