@@ -1,15 +1,16 @@
 import type { AnyStateMachine } from 'xstate';
 import type { AgentDefinition, CompositionConfig } from '../contracts/index.js';
+import { drawMachine } from '../drawing/machine-picture.js';
+import type { Drawing } from '../drawing/picture.js';
+import { drawTeam } from '../drawing/team-picture.js';
 import { describeAgent } from '../kernel/definition.js';
 import { graphPlan } from '../kernel/graph-plan.js';
 import type { CommandIo } from './command-io.js';
 import { toDot } from './drawing-dot.js';
 import { toMermaid } from './drawing-mermaid.js';
 import { configOfAll } from './machine-config.js';
-import { drawMachine } from './machine-drawing.js';
 import { machinesToMermaid } from './machine-mermaid.js';
 import { badUse } from './report-error.js';
-import { drawTeam } from './team-drawing.js';
 import { teamStatechart } from './team-statechart.js';
 
 export interface GraphCommand {
@@ -20,7 +21,7 @@ export interface GraphCommand {
   machine?: string | undefined;
 }
 
-const formats = ['mermaid', 'dot', 'xstate'] as const;
+const formats = ['mermaid', 'dot', 'svg', 'xstate'] as const;
 type Format = (typeof formats)[number];
 
 /** Prints the drawing of a definition on stdout: the same definition always gives the same text. */
@@ -34,7 +35,7 @@ export async function graphCommand(
   const wantsStates = command.states === true || command.machine !== undefined;
   const text = wantsStates
     ? await drawStates(await machinesOf(definition, command.machine), format, definition.name)
-    : drawDefinition(definition, format);
+    : await drawDefinition(definition, format);
   await io.stdout.write(text);
   return 0;
 }
@@ -45,9 +46,10 @@ function formatOf(wanted: string | undefined): Format {
   return format;
 }
 
-function drawDefinition(definition: AgentDefinition, format: Format): string {
+async function drawDefinition(definition: AgentDefinition, format: Format): Promise<string> {
   if (format === 'xstate') return `${JSON.stringify(teamStatechart(definition), undefined, 2)}\n`;
   const drawing = drawTeam(definition);
+  if (format === 'svg') return svgOf(drawing);
   return format === 'dot' ? toDot(drawing) : toMermaid(drawing);
 }
 
@@ -55,7 +57,14 @@ async function drawStates(machines: readonly AnyStateMachine[], format: Format, 
   if (format === 'xstate') return `${JSON.stringify(configOfAll(machines), undefined, 2)}\n`;
   const drawings = machines.map(drawMachine);
   if (format === 'mermaid') return machinesToMermaid(drawings);
-  return toDot({ title, boxes: drawings.map(({ state }) => state), arrows: drawings.flatMap(({ arrows }) => arrows) });
+  const boxes = drawings.map(({ state }) => state);
+  const drawing = { title, boxes, arrows: drawings.flatMap(({ arrows }) => arrows) };
+  return format === 'svg' ? svgOf(drawing) : toDot(drawing);
+}
+
+/** The layout engine is large: it is loaded for this format only. */
+async function svgOf(drawing: Drawing): Promise<string> {
+  return (await import('../drawing/svg.js')).toSvg(drawing);
 }
 
 type MachineLoader = () => Promise<AnyStateMachine>;

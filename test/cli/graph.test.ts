@@ -2,14 +2,14 @@ import { expect, test } from 'vitest';
 import { type AnyStateNode, createMachine, fromCallback, initialTransition, setup, transition } from 'xstate';
 import { loopMachine } from '../../compositions/loop.machine.js';
 import { sessionMachine } from '../../machines/session.machine.js';
-import { boxId, type Drawing } from '../../src/cli/drawing.js';
 import { toDot } from '../../src/cli/drawing-dot.js';
 import { toMermaid } from '../../src/cli/drawing-mermaid.js';
 import { type GraphCommand, graphCommand } from '../../src/cli/graph.js';
-import { drawMachine } from '../../src/cli/machine-drawing.js';
 import { machinesToMermaid } from '../../src/cli/machine-mermaid.js';
 import type { AgentDefinition } from '../../src/contracts/index.js';
 import { agent } from '../../src/define/agent.js';
+import { drawMachine } from '../../src/drawing/machine-picture.js';
+import { boxId, type Drawing } from '../../src/drawing/picture.js';
 import { fakePipe } from './fake-io.js';
 import { sampleTeam } from './sample-team.js';
 
@@ -33,7 +33,9 @@ test('names, models and labels cannot break out of a drawing', () => {
   const hostile = `a"]; end\n--> x["<script>#quot;\\n\u202e\`;%%{init}`;
   const drawing: Drawing = {
     title: hostile,
-    boxes: [{ id: boxId(hostile), label: [hostile], boxes: [{ id: 'inner', label: [hostile] }] }],
+    boxes: [
+      { id: boxId(hostile), ref: hostile, label: [hostile], boxes: [{ id: 'inner', ref: hostile, label: [hostile] }] },
+    ],
     arrows: [{ from: 'inner', to: boxId(hostile), label: [hostile] }],
   };
   const mermaid = toMermaid(drawing);
