@@ -1,6 +1,7 @@
 import type { AnyStateMachine } from 'xstate';
 import type { AgentDefinition, CompositionConfig } from '../contracts/index.js';
 import { drawMachine } from '../drawing/machine-picture.js';
+import { withRun } from '../drawing/overlay.js';
 import type { Drawing } from '../drawing/picture.js';
 import { drawTeam } from '../drawing/team-picture.js';
 import { describeAgent } from '../kernel/definition.js';
@@ -10,6 +11,7 @@ import { toDot } from './drawing-dot.js';
 import { toMermaid } from './drawing-mermaid.js';
 import { configOfAll } from './machine-config.js';
 import { machinesToMermaid } from './machine-mermaid.js';
+import { readRun } from './read-run.js';
 import { badUse } from './report-error.js';
 import { teamStatechart } from './team-statechart.js';
 
@@ -19,6 +21,8 @@ export interface GraphCommand {
   states?: boolean | undefined;
   /** One of the machines only, by its name. */
   machine?: string | undefined;
+  /** Path of a run's events, as JSON lines: laid over the team. */
+  run?: string | undefined;
 }
 
 const formats = ['mermaid', 'dot', 'svg', 'xstate'] as const;
@@ -32,10 +36,13 @@ export async function graphCommand(
 ): Promise<number> {
   const format = formatOf(command.format);
   describeAgent(definition);
+  if (command.run !== undefined && (command.states === true || command.machine !== undefined || format === 'xstate')) {
+    throw badUse('--run is laid over a team: leave out --states and --machine, and choose mermaid, dot or svg');
+  }
   const wantsStates = command.states === true || command.machine !== undefined;
   const text = wantsStates
     ? await drawStates(await machinesOf(definition, command.machine), format, definition.name)
-    : await drawDefinition(definition, format);
+    : await drawDefinition(definition, format, command.run);
   await io.stdout.write(text);
   return 0;
 }
@@ -46,9 +53,10 @@ function formatOf(wanted: string | undefined): Format {
   return format;
 }
 
-async function drawDefinition(definition: AgentDefinition, format: Format): Promise<string> {
+async function drawDefinition(definition: AgentDefinition, format: Format, run: string | undefined): Promise<string> {
   if (format === 'xstate') return `${JSON.stringify(teamStatechart(definition), undefined, 2)}\n`;
-  const drawing = drawTeam(definition);
+  const team = drawTeam(definition);
+  const drawing = run === undefined ? team : withRun(team, await readRun(run));
   if (format === 'svg') return svgOf(drawing);
   return format === 'dot' ? toDot(drawing) : toMermaid(drawing);
 }
@@ -71,6 +79,8 @@ type MachineLoader = () => Promise<AnyStateMachine>;
 
 const machineLoaders: Readonly<Record<string, MachineLoader>> = {
   session: async () => (await import('../../machines/session.machine.js')).sessionMachine,
+  toolCall: async () => (await import('../../machines/tool-call.machine.js')).toolCallMachine,
+  elicitation: async () => (await import('../../machines/elicitation.machine.js')).elicitationMachine,
   sequential: async () => (await import('../../compositions/sequential.machine.js')).sequentialMachine,
   parallel: async () => (await import('../../compositions/parallel.machine.js')).parallelMachine,
   loop: async () => (await import('../../compositions/loop.machine.js')).loopMachine,
@@ -78,13 +88,16 @@ const machineLoaders: Readonly<Record<string, MachineLoader>> = {
   hierarchical: async () => (await import('../../compositions/hierarchical.machine.js')).hierarchicalMachine,
 };
 
-/** The session machine and those of the compositions in the definition, in a fixed order. */
+/** What runs every agent. */
+const ALWAYS: ReadonlySet<string> = new Set(['session', 'toolCall', 'elicitation']);
+
+/** The machines that run every agent and those of the compositions in the definition, in a fixed order. */
 async function machinesOf(definition: AgentDefinition, only: string | undefined): Promise<AnyStateMachine[]> {
   const compositions = compositionsOf(definition);
   const patterns = new Set(compositions.map(({ descriptor }) => descriptor.composition?.pattern));
   const used = new Map<string, MachineLoader>();
   for (const [name, load] of Object.entries(machineLoaders)) {
-    if (name === 'session' || patterns.has(name)) used.set(name, load);
+    if (ALWAYS.has(name) || patterns.has(name)) used.set(name, load);
   }
   // Every graph is a machine of its own.
   for (const { name, descriptor } of compositions) {

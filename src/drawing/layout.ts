@@ -147,7 +147,7 @@ interface Shown {
 }
 
 function nodeOf(box: Box, shown: Map<string, Shown>, spare: ReadonlyMap<string, number>): ElkNode {
-  const [name = '', ...details] = [...box.label, ...(box.standing?.notes ?? [])].map(visibleLine);
+  const [name = '', ...details] = box.label.map(visibleLine);
   const lines = [
     cutText(name, LONGEST.name, FONT.name, true),
     ...details.map((line) => cutText(line, LONGEST.detail, FONT.detail)),
@@ -210,8 +210,8 @@ const LABEL_GAP = 5;
 
 /** `event [guard] / actions` over up to three lines: arrows stand side by side, so what is narrow leaves room. */
 function wrap(line: string): string[] {
-  const [, event = '', guard = '', actions = ''] = /^(.*?)( \[.*?\])?( \/ .*)?$/.exec(line) ?? [];
-  if (textWidth(line, FONT.label) <= 120) return [line];
+  if (line.length <= 60 && textWidth(line, FONT.label) <= 120) return [line];
+  const [, event = '', guard = '', actions = ''] = /^(.*?)( \[.*?\])?( \/ .*)?$/.exec(line.slice(0, 2_000)) ?? [];
   return [event, guard.trim(), ...wrapList(actions.trim())].filter((one) => one !== '');
 }
 

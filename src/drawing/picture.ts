@@ -21,18 +21,12 @@ export interface Box {
   isFinal?: boolean;
   /** Stands for a frame's own arrows, not for something of its own. */
   isAside?: boolean;
-  /** Laid over it: how it fares in a run. */
+  /** In the run that is laid over it. */
   standing?: Standing;
 }
 
-/** `idle`: has not run. */
-export type StandingState = 'idle' | 'running' | 'waiting' | 'completed' | 'failed' | 'stopped';
-
-export interface Standing {
-  state: StandingState;
-  /** Lines of text. */
-  notes: string[];
-}
+/** How something fares in a run; `idle`: has not run. */
+export type Standing = 'idle' | 'running' | 'waiting' | 'completed' | 'failed' | 'stopped';
 
 export interface Arrow {
   from: string;

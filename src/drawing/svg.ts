@@ -39,7 +39,7 @@ function boxLines({ box, boxes, lines, x, y, width, height }: PlacedBox, depth: 
     ...(box.isParallel ? ['parallel'] : []),
     ...(box.isFinal ? ['final'] : []),
     ...(box.isAside ? ['aside'] : []),
-    ...(box.standing === undefined ? [] : [`is-${box.standing.state}`]),
+    ...(box.standing === undefined ? [] : [`is-${box.standing}`]),
   ];
   const [name = '', ...details] = lines;
   const mark = box.standing === undefined ? [] : [`<circle class="mark" cx="${x + width - 14}" cy="${y + 16}" r="5"/>`];

@@ -27,10 +27,15 @@ function advance(grapheme: string): number {
 
 /** `text` cut so that it takes at most `width` px. */
 export function cutText(text: string, width: number, fontSize: number, bold = false): string {
-  if (textWidth(text, fontSize, bold) <= width) return text;
+  // However long it is, more than this is never shown.
+  const head = text.slice(0, Math.ceil((width / fontSize) * 8) + 32);
+  if (head.length === text.length && textWidth(text, fontSize, bold) <= width) return text;
+  const room = width - textWidth('…', fontSize, bold);
   let kept = '';
-  for (const { segment } of graphemes.segment(text)) {
-    if (textWidth(`${kept}${segment}…`, fontSize, bold) > width) break;
+  let used = 0;
+  for (const { segment } of graphemes.segment(head)) {
+    used += advance(segment) * fontSize * (bold ? 1.08 : 1);
+    if (used > room) break;
     kept += segment;
   }
   return `${kept}…`;
