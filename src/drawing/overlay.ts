@@ -11,7 +11,8 @@ export function withRun(drawing: Drawing, run: Pick<RunModel, 'agents'>): Drawin
 }
 
 function overlay(box: Box, run: Pick<RunModel, 'agents'>): Box {
-  const figures = Object.hasOwn(run.agents, box.ref) ? run.agents[box.ref] : undefined;
+  const name = box.runsAs ?? box.ref;
+  const figures = Object.hasOwn(run.agents, name) ? run.agents[name] : undefined;
   return {
     ...box,
     label: [...box.label, ...notesOf(figures)],

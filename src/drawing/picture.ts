@@ -10,6 +10,8 @@ export interface Box {
   id: string;
   /** What it stands for, in its own words: `session.running`, or the name of an agent. */
   ref: string;
+  /** Name under which a run tells of it, where that is not `ref`: a leader runs on the thread of its composition. */
+  runsAs?: string;
   /** Lines of text, the name first. */
   label: string[];
   /** Present, also when empty: a frame around others. */

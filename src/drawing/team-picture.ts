@@ -17,10 +17,12 @@ function boxOf(definition: AgentDefinition, arrows: Arrow[], notes: readonly str
   const notesOf = ({ name }: AgentDefinition) => [
     ...(name === composition.start ? ['begins'] : []),
     ...(composition.pattern === 'graph' && endsOf(composition).includes(name) ? ['ends'] : []),
-    ...(composition.joins?.[name] === undefined ? [] : [`joins ${composition.joins[name]}`]),
+    ...(Object.hasOwn(composition.joins ?? {}, name) ? [`joins ${composition.joins?.[name]}`] : []),
   ];
   const boxes = [
-    ...(definition.leader === undefined ? [] : [boxOf(definition.leader, arrows, ['leads'])]),
+    ...(definition.leader === undefined
+      ? []
+      : [{ ...boxOf(definition.leader, arrows, ['leads']), runsAs: definition.name }]),
     ...children.map((child) => boxOf(child, arrows, notesOf(child))),
   ];
   arrows.push(...arrowsOf(definition, composition, children));
