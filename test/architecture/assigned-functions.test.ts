@@ -9,7 +9,7 @@ import { readImportGraph } from './import-graph.js';
  */
 const ASSIGNED =
   /[\w)\]]\??\.#?\w+ (?:\?\?)?= (?:async )?(?:function\b|(?:\w+|\((?:[^()]|\([^()]*\))*\))(?:: [^=;]+)? =>)/g;
-const HOT = /^(?:src\/(?:kernel|host|executors\/local|hooks|policy)|machines|compositions)\//;
+const HOT = /^(?:src\/(?:kernel|host(?!\/recovery)|executors\/local|hooks|policy)|machines|compositions)\//;
 
 const assignedIn = (source: string): string[] => source.match(ASSIGNED) ?? [];
 
