@@ -1,5 +1,5 @@
 import type { LlmAgent } from '@google/adk';
-import type { Executor, ExecutorCreator } from '../../contracts/index.js';
+import type { ArtifactStore, Executor, ExecutorCreator } from '../../contracts/index.js';
 import { TroupeError } from '../../kernel/errors.js';
 import type { AdkBackend } from './backend.js';
 import { AdkBinding, OpaqueBinding, sessionKey } from './binding.js';
@@ -9,16 +9,17 @@ import { opaqueSession } from './opaque.js';
 import type { AdkSession } from './session.js';
 
 /** Drives an agent of `@google/adk`, an optional peer that is loaded with its first turn. */
-export const adkExecutor: ExecutorCreator = (_, { definition: { backend } }) => {
+export const adkExecutor: ExecutorCreator = (_, { definition: { backend }, sessionService }) => {
   if (backend instanceof OpaqueBinding) return opaqueSession(backend);
-  if (backend instanceof AdkBinding) return drive(backend.more.make ?? backend.agent, backend);
+  if (backend instanceof AdkBinding)
+    return drive(backend.more.make ?? backend.agent, backend, sessionService?.artifacts);
   return driveAdk((backend as AdkBackend | undefined)?.agent);
 };
 
 /** One LlmAgent, or what makes it, as the executor of one session; its own tools are left to who defines it. */
-export const driveAdk = (agent: unknown): Executor => drive(agent, undefined);
+export const driveAdk = (agent: unknown): Executor => drive(agent, undefined, undefined);
 
-function drive(given: unknown, binding: AdkBinding | undefined): Executor {
+function drive(given: unknown, binding: AdkBinding | undefined, store: ArtifactStore | undefined): Executor {
   let key: string | undefined;
   let opening: Promise<AdkSession> | undefined;
   const open = async () => {
@@ -28,7 +29,7 @@ function drive(given: unknown, binding: AdkBinding | undefined): Executor {
       const message = 'what backend.agent made for this session is no LlmAgent of @google/adk that the host can drive';
       throw new TroupeError({ code: 'INVALID_DEFINITION', message });
     }
-    return new AdkSession(agent as LlmAgent, binding);
+    return new AdkSession(agent as LlmAgent, binding, store);
   };
   return {
     capabilities: CAPABILITIES,

@@ -3,7 +3,7 @@ import type { ModelRequest, ModelResponse, ResolvedModel, TurnContext } from '..
 import type { Answer } from './answer.js';
 import { type AdkFailure, failureOf } from './failure.js';
 import { streamHostModel } from './host-stream.js';
-import { applyGeneration, applyModelRequest, toLlmResponse, toModelRequest, usageOf } from './translate.js';
+import { applyGeneration, applyModelRequest, finishOf, toLlmResponse, toModelRequest, usageOf } from './translate.js';
 
 const MAX_ATTEMPTS = 3;
 const FIRST_BACKOFF_MS = 500;
@@ -58,13 +58,19 @@ export class DrivenModel extends BaseLlm {
       if (changed?.response !== undefined) return yield* this.#answerWith(changed.response);
       if (changed?.request !== undefined) applyModelRequest(asked, changed.request);
     }
+    let wasEmpty = false;
     for (let attempt = 1; ; attempt++) {
       if (context.aborted) return;
       if (!context.admitModelCall()) return listener.refuse();
       const answer = listener.begin(this.model);
-      const failure = yield* this.#attempt(asked, stream, signal, answer);
+      // Streaming, ADK says nothing of a prompt that was blocked; asked for the whole, it says why.
+      const failure: AdkFailure | undefined = yield* this.#attempt(asked, stream && !wasEmpty, signal, answer);
       if (failure === undefined || context.aborted) return;
-      const waitMs = answer.turn.hasSpoken ? undefined : retryDelay(failure, attempt);
+      const isEmpty: boolean = failure === EMPTY;
+      // What has reached the consumer is not silently said again; thoughts are no answer.
+      const isSaid = isEmpty ? answer.turn.hasAnswered || wasEmpty : answer.turn.hasSpoken;
+      const waitMs = isSaid ? undefined : retryDelay(failure, attempt);
+      wasEmpty ||= isEmpty;
       if (waitMs === undefined) return listener.fail(failure);
       const text = `${this.model}: ${failure.message}; again in ${waitMs} ms`;
       const data = { code: 'MODEL_RETRY', severity: 'info', text };
@@ -120,6 +126,8 @@ export class DrivenModel extends BaseLlm {
     answer: Answer,
   ): AsyncGenerator<LlmResponse, AdkFailure | undefined> {
     const { context, driven } = this;
+    const held: LlmResponse[] = [];
+    let isUsable = false;
     let release: (() => void) | undefined;
     try {
       const permit = context.takePermit(this.#provider());
@@ -132,10 +140,16 @@ export class DrivenModel extends BaseLlm {
       for await (const response of answers) {
         const usage = usageOf(response.usageMetadata);
         if (usage !== undefined) answer.usage(usage);
-        yield response;
+        isUsable ||= saysSomething(response);
+        // Until there is an answer it may have to be asked for again.
+        if (!isUsable && !response.partial) held.push(response);
+        else {
+          yield* held.splice(0);
+          yield response;
+        }
         if (context.aborted) return undefined;
       }
-      return undefined;
+      return isUsable ? undefined : EMPTY;
     } catch (thrown) {
       return failureOf(thrown);
     } finally {
@@ -149,6 +163,22 @@ export class DrivenModel extends BaseLlm {
     if ('host' in this.driven) return this.driven.host.provider;
     return /(^|\/)gemini/.test(this.model) ? 'gemini' : 'adk';
   }
+}
+
+const EMPTY: AdkFailure = {
+  code: 'MALFORMED_RESPONSE',
+  message: 'the model answered with nothing usable',
+  retryable: true,
+};
+
+/** Thoughts are no answer; a refusal, a cut and a failure are. */
+function saysSomething(response: LlmResponse): boolean {
+  const finish = response.partial ? undefined : finishOf(response);
+  if (finish === 'refusal' || finish === 'length' || finish === 'error') return true;
+  if (finish === 'malformed') return false;
+  return (response.content?.parts ?? []).some(({ text, thought, ...more }) =>
+    text === undefined ? Object.keys(more).length > 0 : text !== '' && thought !== true,
+  );
 }
 
 function retryDelay(failure: AdkFailure, attempt: number): number | undefined {

@@ -6,15 +6,17 @@ import {
   type LlmAgent,
   Runner,
   type Session,
+  type SessionArtifactService,
   StreamingMode,
 } from '@google/adk';
 import type { Content } from '@google/genai';
-import type { SessionStreamData, ToolDescriptor, TurnContext, TurnEnd } from '../../contracts/index.js';
+import type { ArtifactStore, SessionStreamData, ToolDescriptor, TurnContext, TurnEnd } from '../../contracts/index.js';
 import { textOf } from '../../kernel/content.js';
 import { describeError } from '../../kernel/errors.js';
 import { namesInHistory } from '../../kernel/history-names.js';
 import { createWireNames, type WireNames } from '../../kernel/wire-names.js';
 import { Answer } from './answer.js';
+import { artifactsIn, artifactsOf, runnerArtifacts } from './artifacts.js';
 import type { AdkBinding } from './binding.js';
 import { isAdkLlmAgent, isAdkTool } from './brands.js';
 import { DeclaredTool } from './declared-tool.js';
@@ -49,14 +51,16 @@ export class AdkSession {
   constructor(
     readonly agent: LlmAgent,
     private readonly binding?: AdkBinding | undefined,
+    private readonly store?: ArtifactStore | undefined,
   ) {
     quieten();
   }
 
-  /** Artifacts of a host that has no store for them. */
-  get artifacts(): InMemoryArtifactService {
+  /** Files of its session: in the host's store, or, where it has none for them, here. */
+  artifactsOf(sessionId: string): SessionArtifactService {
+    if (this.store !== undefined) return artifactsOf(this.store, sessionId);
     this.#memory ??= new InMemoryArtifactService();
-    return this.#memory;
+    return artifactsIn(this.#memory, sessionId);
   }
 
   /** Its own tool of that name: each session may have its own. */
@@ -83,9 +87,11 @@ export class AdkSession {
 
   /** Tells of artifacts that were saved. */
   publishArtifacts(context: TurnContext): void {
-    if (Object.keys(this.#artifactDelta).length === 0) return;
-    void context.publish({ type: 'custom', kind: 'artifact_delta', data: this.#artifactDelta });
+    const saved = Object.entries(this.#artifactDelta);
     this.#artifactDelta = {};
+    for (const [name, version] of saved) {
+      void context.publish({ type: 'custom', kind: 'artifact_delta', data: { name, version } });
+    }
   }
 
   async turn(inbox: readonly SessionStreamData[], context: TurnContext): Promise<TurnEnd | undefined> {
@@ -172,7 +178,8 @@ class AdkTurn implements CallListener {
       const sessionService = new TurnSessions(copy.name, id, { ...context.stateValues() }, contents);
       session.current = sessionService.session;
       session.userContent = newMessage;
-      const runner = new Runner({ appName: 'troupe', agent: copy, sessionService });
+      const artifactService = runnerArtifacts(session.artifactsOf(context.sessionId));
+      const runner = new Runner({ appName: 'troupe', agent: copy, sessionService, artifactService });
       const events = runner.runAsync({
         userId: 'local',
         sessionId: id,

@@ -44,7 +44,8 @@ export async function runOwnTool(
     const call = { tool, args, context, session, binding, confirmation, credentials };
     const { result, actions } = await callOnce(call);
     takeState(actions, context);
-    session?.noteArtifacts(actions.artifactDelta);
+    // A store of the host's tells of what it saved.
+    if (context.artifacts === undefined) session?.noteArtifacts(actions.artifactDelta);
     const question = actions.requestedToolConfirmations[context.requestId];
     if (question !== undefined && asked < MOST_QUESTIONS) {
       confirmation = await askConfirmation(call, question);
@@ -55,8 +56,9 @@ export async function runOwnTool(
       if (!(await askCredential(call, auth))) return { error: `${tool.name} was given no credential` };
       continue;
     }
-    const value = tool.isLongRunning && (result === undefined || result === null) ? await askResult(call) : result;
-    return ended(call, actions, value);
+    if (!tool.isLongRunning || (result !== undefined && result !== null)) return ended(call, actions, result);
+    // Its result comes from outside: that it has none of its own ends nothing.
+    return ended(call, { ...actions, skipSummarization: false }, await askResult(call));
   }
 }
 
@@ -105,7 +107,6 @@ function invocationOf({ context, session, binding, credentials }: Calling): Invo
   const { sessionId, artifacts } = context;
   const now = session?.current;
   const state = { ...context.state.values(), ...credentials };
-  const memory = session?.artifacts ?? new InMemoryArtifactService();
   return new InvocationContext({
     invocationId: `e-${context.requestId}`,
     agent: session?.agent ?? binding.agent,
@@ -114,7 +115,10 @@ function invocationOf({ context, session, binding, credentials }: Calling): Invo
       state,
     }),
     ...(now !== undefined && session !== undefined && { userContent: session.userContent }),
-    artifactService: artifacts === undefined ? artifactsIn(memory, sessionId) : artifactsOf(artifacts, sessionId),
+    artifactService:
+      artifacts === undefined
+        ? (session?.artifactsOf(sessionId) ?? artifactsIn(new InMemoryArtifactService(), sessionId))
+        : artifactsOf(artifacts, sessionId),
     pluginManager: new PluginManager([]),
     abortSignal: context.signal,
   });

@@ -6,6 +6,7 @@ import {
   getPendingUserInputRequests,
   InMemoryRunner,
   LlmAgent,
+  LogLevel,
   Runner,
   SecurityPlugin,
 } from '@google/adk';
@@ -24,6 +25,8 @@ import { createHost, defineHook, tool } from '../../../src/index.js';
 import { memoryStore } from '../../../src/stores/memory.js';
 import { scriptedModel } from '../../../src/testing/index.js';
 import { ScriptedLlm } from './scripted-llm.js';
+
+setLogLevel(LogLevel.ERROR);
 
 const user = (text: string) => ({ role: 'user', parts: [{ text }] });
 
