@@ -7,6 +7,7 @@ import { transferMachine } from '../compositions/transfer.machine.js';
 import { adkExecutor } from './executors/adk/executor.js';
 import { adkReader } from './executors/adk/reader.js';
 import { localExecutor } from './executors/local/index.js';
+import { remoteExecutor } from './executors/remote/index.js';
 import { createHookChain } from './hooks/chain.js';
 import type { CompositionMachine } from './host/agent-logics.js';
 import type { HostParts } from './host/create-host.js';
@@ -35,6 +36,7 @@ export const builtins: HostParts = {
   executors: {
     local: localExecutor,
     openrouter: localExecutor,
+    remote: remoteExecutor,
     adk: adkExecutor,
   },
   backends: { adk: adkReader },
