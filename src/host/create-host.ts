@@ -27,7 +27,7 @@ import type { HostCore, ModelRegistry } from './host-core.js';
 import { closeTree } from './open-session.js';
 import { hostOptionFaults } from './option-keys.js';
 import { createPermits } from './permits.js';
-import { startRun } from './run.js';
+import { resumeRun, startRun } from './run.js';
 import { notice } from './session-tree.js';
 import { createToolsets, isToolset, toolsetProblems } from './toolsets.js';
 import { Tracing } from './tracing.js';
@@ -116,7 +116,7 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
     );
   }
   core.toolsets = withBackends(createToolsets(core, tools.filter(isToolset)), core.backends);
-  core.sessionLogic = wireSession(core, parts.compositions);
+  core.sessionLogic = wireSession(core, parts.compositions, { isInspected: options.inspect !== undefined });
   const sessions = createChildPool<SessionOrder>((_, own) => {
     pool = own;
     return {
@@ -141,6 +141,7 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
   const host: Host = {
     run: (agent, input, runOptions = {}) => startRun(core, agent as AgentDefinition, input as string, runOptions),
     session: (agent, runOptions = {}) => createSession(core, agent as AgentDefinition, runOptions),
+    resume: (sessionId, resumeOptions = {}) => resumeRun(core, sessionId, resumeOptions),
     attach: (sessionId, { after } = {}) => attach(core, sessionId, { after }),
     list: async (agentName) => core.store.list(agentName, { appName: core.appName }),
     async delete(sessionId) {
