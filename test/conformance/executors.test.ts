@@ -8,8 +8,8 @@ import { agent, createHost, type Host, tool } from '../../src/index.js';
 import { type A2aServer, serveA2a } from '../../src/surfaces/a2a.js';
 import {
   type ConformanceSkip,
-  type ExecutorSetup,
   type ExecutorScenario,
+  type ExecutorSetup,
   executorCases,
   type MakeExecutor,
   type MockEvent,
@@ -79,27 +79,40 @@ function remote({ turns, hangs, question }: ExecutorScenario) {
     const host = createHost({ models: { scripted: model } });
     return { host, server: await serveA2a(host, agent({ name: 'far', tools: [wonder] })) };
   };
-  const executor = remoteExecutor({ name: 'subject' } as AgentDescriptor, {
-    definition: {
-      backend: {
-        cardUrl: 'http://far.test/.well-known/agent-card.json',
-        async fetch(input: string | URL | Request, init?: RequestInit) {
-          starting ??= start();
-          const { server } = await starting;
-          const { pathname } = new URL(String(input));
-          if (!pathname.endsWith('agent-card.json')) return fetch(new URL(pathname, server.url), init);
-          const card = await (await fetch(server.cardUrl)).text();
-          return Response.json(JSON.parse(card.replaceAll(server.url, 'http://far.test/')));
+  const executor = remoteExecutor(
+    { name: 'subject' } as AgentDescriptor,
+    {
+      definition: {
+        backend: {
+          cardUrl: 'http://far.test/.well-known/agent-card.json',
+          async fetch(input: string | URL | Request, init?: RequestInit) {
+            starting ??= start();
+            const { server } = await starting;
+            const { pathname } = new URL(String(input));
+            if (!pathname.endsWith('agent-card.json')) return fetch(new URL(pathname, server.url), init);
+            const card = await (await fetch(server.cardUrl)).text();
+            return Response.json(JSON.parse(card.replaceAll(server.url, 'http://far.test/')));
+          },
         },
       },
-    },
-  } as never) as Executor;
-  ending.push(async () => {
+    } as never,
+  ) as Executor;
+  const stop = async () => {
     const { host, server } = (await starting) ?? {};
+    starting = undefined;
     await server?.close();
     await host?.close();
-  });
-  return executor;
+  };
+  ending.push(stop);
+  // The peer ends with its session: a case looks at what is left.
+  const own: Executor = {
+    turn: (inbox, context) => executor.turn(inbox, context),
+    opaque: true,
+    ...(executor.capabilities !== undefined && { capabilities: executor.capabilities }),
+    ...(executor.hookPoints !== undefined && { hookPoints: executor.hookPoints }),
+    close: stop,
+  };
+  return own;
 }
 
 const ending: (() => Promise<void>)[] = [];
