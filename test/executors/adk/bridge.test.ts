@@ -9,6 +9,7 @@ import {
   LogLevel,
   Runner,
   SecurityPlugin,
+  setLogLevel,
 } from '@google/adk';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
