@@ -1,9 +1,18 @@
 import { BaseLlm, type BaseLlmConnection, type LlmRequest, type LlmResponse } from '@google/adk';
 import type { ModelRequest, ModelResponse, ResolvedModel, TurnContext } from '../../contracts/index.js';
+import { TroupeError } from '../../kernel/errors.js';
 import type { Answer } from './answer.js';
 import { type AdkFailure, failureOf } from './failure.js';
 import { streamHostModel } from './host-stream.js';
-import { applyGeneration, applyModelRequest, finishOf, toLlmResponse, toModelRequest, usageOf } from './translate.js';
+import {
+  applyGeneration,
+  applyModelRequest,
+  finishOf,
+  fromLlmResponse,
+  toLlmResponse,
+  toModelRequest,
+  usageOf,
+} from './translate.js';
 
 const MAX_ATTEMPTS = 3;
 const FIRST_BACKOFF_MS = 500;
@@ -64,7 +73,11 @@ export class DrivenModel extends BaseLlm {
       if (!context.admitModelCall()) return listener.refuse();
       const answer = listener.begin(this.model);
       // Streaming, ADK says nothing of a prompt that was blocked; asked for the whole, it says why.
+      const provider = this.#provider();
+      const traced = context.traceModelCall?.({ model: this.model, provider, attempt });
       const failure: AdkFailure | undefined = yield* this.#attempt(asked, stream && !wasEmpty, signal, answer);
+      const { finishReason } = answer.turn;
+      traced?.end({ finishReason, error: failure, isAborted: context.aborted });
       if (failure === undefined || context.aborted) return;
       const isEmpty: boolean = failure === EMPTY;
       // What has reached the consumer is not silently said again; thoughts are no answer.
@@ -145,7 +158,7 @@ export class DrivenModel extends BaseLlm {
         if (!isUsable && !response.partial) held.push(response);
         else {
           yield* held.splice(0);
-          yield response;
+          yield response.partial ? response : await this.#afterModel(asked, response);
         }
         if (context.aborted) return undefined;
       }
@@ -157,6 +170,29 @@ export class DrivenModel extends BaseLlm {
       answer.turn.publishUsage();
       this.listener.end();
     }
+  }
+
+  /** The hooks see the whole answer, and may change or withhold it. Throws where they do. */
+  async #afterModel(asked: LlmRequest, response: LlmResponse): Promise<LlmResponse> {
+    // Translated where somebody looks.
+    const hooked = this.context.fireHook('after_model', {
+      get request() {
+        return toModelRequest(asked);
+      },
+      get response() {
+        return fromLlmResponse(response);
+      },
+    });
+    if (hooked === undefined) return response;
+    const said = await hooked;
+    if (said.action !== 'proceed') {
+      const message = said.reason ?? 'a hook withheld the answer';
+      throw new TroupeError({ code: 'HOOK_BLOCKED', message });
+    }
+    const changed = said.modifications as { response?: ModelResponse } | undefined;
+    return changed?.response === undefined
+      ? response
+      : toLlmResponse({ finishReason: 'stop', ...changed.response }, false);
   }
 
   #provider(): string {

@@ -28,6 +28,13 @@ import { ownName } from './tool-names.js';
 import { finishOf } from './translate.js';
 import { TurnSessions } from './turn-sessions.js';
 
+export interface AdkSessionOptions {
+  readonly binding?: AdkBinding | undefined;
+  readonly store?: ArtifactStore | undefined;
+  /** Answers are said as a whole. */
+  readonly isWhole?: boolean | undefined;
+}
+
 /**
  * One agent of ADK in one session. Each turn runs a copy of it that calls nothing itself, on a session made from the
  * host's history, up to the calls that it asks for: the host runs those, and calls again with their results.
@@ -50,15 +57,15 @@ export class AdkSession {
 
   constructor(
     readonly agent: LlmAgent,
-    private readonly binding?: AdkBinding | undefined,
-    private readonly store?: ArtifactStore | undefined,
+    readonly options: AdkSessionOptions,
   ) {
     quieten();
   }
 
   /** Files of its session: in the host's store, or, where it has none for them, here. */
   artifactsOf(sessionId: string): SessionArtifactService {
-    if (this.store !== undefined) return artifactsOf(this.store, sessionId);
+    const { store } = this.options;
+    if (store !== undefined) return artifactsOf(store, sessionId);
     this.#memory ??= new InMemoryArtifactService();
     return artifactsIn(this.#memory, sessionId);
   }
@@ -74,7 +81,7 @@ export class AdkSession {
 
   /** The name that an agent of ADK has in the host. */
   nameOf(adkName: string): string {
-    return this.binding?.more.names?.get(adkName) ?? adkName;
+    return this.options.binding?.more.names?.get(adkName) ?? adkName;
   }
 
   noteArtifacts(delta: Record<string, number>): void {
@@ -105,7 +112,7 @@ export class AdkSession {
     const end = await turn.run((names) => {
       this.#offered = names;
     });
-    const ends = this.binding?.more.ends;
+    const ends = this.options.binding?.more.ends;
     if (ends !== undefined && ends.size > 0) this.#last = turn.callsOf(ends);
     this.publishArtifacts(context);
     this.#isRunning = !turn.hasEnded;
@@ -165,6 +172,9 @@ class AdkTurn implements CallListener {
   async run(offer: (names: ReadonlySet<string>) => void): Promise<TurnEnd | undefined> {
     const { context, copy, session } = this;
     try {
+      const fitting = context.fitContext?.();
+      if (fitting !== undefined) await fitting;
+      if (context.aborted) return undefined;
       const request = context.modelRequest();
       const tools = request.tools ?? [];
       this.#names = createWireNames([...tools.map(({ name }) => name), ...namesInHistory(request.messages)]);
@@ -205,6 +215,7 @@ class AdkTurn implements CallListener {
   #streams(): boolean {
     const { context } = this;
     const agent = this.#agent;
+    if (this.session.options.isWhole) return false;
     return (
       context.streaming && agent.canonicalAfterModelCallbacks.length === 0 && agent.responseProcessors.length === 0
     );
