@@ -7,9 +7,10 @@ import type {
   SessionSummary,
 } from '../contracts/index.js';
 import { TroupeError } from '../kernel/errors.js';
-import { createCommitter, syncEach } from './file/commit.js';
+import { createCommitter } from './file/commit.js';
 import { codeOf, type FilePort, nodeFiles, orMissing, syncDirectory, writeAll } from './file/file-port.js';
 import { emptyLog, FileHandle } from './file/handle.js';
+import { createJournal } from './file/journal.js';
 import { listSessions } from './file/list.js';
 import { newToken } from './file/living.js';
 import { createLocks } from './file/lock.js';
@@ -66,10 +67,12 @@ export function fileStore(options: FileStoreOptions): FileStore {
   const root = resolve(options.dir);
   const files = options.files ?? nodeFiles;
   const sessions = sessionsDirectory(root);
+  const locks = createLocks(files, root);
+  const journal = createJournal(files, root, locks);
   const parts: StoreParts = {
     files,
-    locks: createLocks(files, root),
-    committer: createCommitter(syncEach(files)),
+    locks,
+    committer: createCommitter(journal.sync),
     shared: createSharedState(files, root),
     writers: new Map(),
     onNotice: options.onNotice ?? (() => {}),
@@ -103,6 +106,7 @@ export function fileStore(options: FileStoreOptions): FileStore {
     const paths = sessionFiles(root, id);
     const header: LogHeader = { troupe: 'session-log', format: LOG_FORMAT, id, agentName, metadata: rest };
     const make = async () => {
+      await journal.recover();
       await makeDirectory(paths.directory).catch(async (thrown: unknown) => {
         if (codeOf(thrown) !== 'EEXIST' || !(await isLeftOver(paths.log))) throw thrown;
       });
@@ -126,6 +130,7 @@ export function fileStore(options: FileStoreOptions): FileStore {
 
   const load = async (id: string): Promise<FileHandle> => {
     assertSessionId(id);
+    await journal.recover();
     await parts.writers.get(id)?.settled();
     const paths = sessionFiles(root, id);
     const found = await openLog(files, paths, id);
@@ -140,6 +145,7 @@ export function fileStore(options: FileStoreOptions): FileStore {
   ): Promise<SessionHandle> {
     assertSessionId(sourceId);
     assertSessionId(id);
+    await journal.recover();
     await parts.writers.get(sourceId)?.settled();
     const source = sessionFiles(root, sourceId);
     const { header, scan } = await openLog(files, source, sourceId);
@@ -174,17 +180,24 @@ export function fileStore(options: FileStoreOptions): FileStore {
 
   async function remove(id: string): Promise<void> {
     assertSessionId(id);
+    await journal.recover();
     const { directory } = sessionFiles(root, id);
     if (!(await doing(`session "${id}"`, orMissing(files.factsAt(directory))))?.isDirectory()) throw notFound(id);
     await doing(`session "${id}" cannot be deleted`, parts.locks.take(id, directory));
     const aside = join(sessions, `.gone-${newToken()}`);
     await doing(
       `session "${id}" cannot be deleted`,
-      files.rename(directory, aside).then(() => files.removeAll(aside)),
+      files
+        .rename(directory, aside)
+        .then(() => journal.forget(id))
+        .then(() => files.removeAll(aside)),
     );
   }
 
-  const list: FileStore['list'] = (agentName, scope = {}) => listSessions(parts, root, agentName, scope);
+  const list: FileStore['list'] = async (agentName, scope = {}) => {
+    await journal.recover();
+    return listSessions(parts, root, agentName, scope);
+  };
 
   return {
     create: (agentName, metadata = {}) => create(agentName, metadata),
@@ -194,6 +207,7 @@ export function fileStore(options: FileStoreOptions): FileStore {
     fork,
     async repair(id): Promise<RepairReport> {
       assertSessionId(id);
+      await journal.recover();
       return repairLog(parts, sessionFiles(root, id), id);
     },
     async sweep({ maxAge, now = Date.now() }) {
