@@ -41,7 +41,7 @@ export interface RunParts {
   loadModel(scriptPath: string): Promise<ModelInterface>;
   workspaceTools(root: string): readonly ToolDefinition[];
   /** `file`: what new sessions are told to be of. */
-  openStore(dir: string | undefined, file: string): SessionProvider;
+  openStore(dir: string | undefined, file?: string): SessionProvider;
   createHost(options: HostOptions): Host;
   prompter(signal: AbortSignal): Promise<Prompter>;
 }

@@ -14,7 +14,7 @@ export const openStore = (dir: string | undefined, io: Pick<CommandIo, 'cwd' | '
   });
 
 /** A store whose new sessions know the file that they are of, so that they can be resumed without naming it. */
-export const withFile = (store: FileStore, file: string): FileStore => ({
-  ...store,
-  create: (agentName, metadata) => store.create(agentName, { ...metadata, file }),
-});
+export function withFile(store: FileStore, file: string | undefined): FileStore {
+  if (file === undefined) return store;
+  return { ...store, create: (agentName, metadata) => store.create(agentName, { ...metadata, file }) };
+}
