@@ -1,5 +1,7 @@
 import { dirname, join, resolve } from 'node:path';
 import type {
+  ArtifactStore,
+  MemoryStore,
   RepairReport,
   SessionHandle,
   SessionMetadata,
@@ -7,6 +9,7 @@ import type {
   SessionSummary,
 } from '../contracts/index.js';
 import { TroupeError } from '../kernel/errors.js';
+import { fileArtifacts } from './file/artifacts.js';
 import { createCommitter } from './file/commit.js';
 import { codeOf, type FilePort, nodeFiles, orMissing, syncDirectory, writeAll } from './file/file-port.js';
 import { emptyLog, FileHandle } from './file/handle.js';
@@ -15,6 +18,7 @@ import { listSessions } from './file/list.js';
 import { newToken } from './file/living.js';
 import { createLocks } from './file/lock.js';
 import { headerLine, LOG_FORMAT, type LogHeader } from './file/log-line.js';
+import { fileMemories } from './file/memories.js';
 import { notFound, openLog } from './file/open-log.js';
 import { repairLog } from './file/repair.js';
 import { restoreShared } from './file/restore-shared.js';
@@ -40,6 +44,8 @@ export interface FileStoreOptions {
 }
 
 export interface FileStore extends SessionProvider {
+  readonly artifacts: ArtifactStore;
+  readonly memory: MemoryStore;
   create(agentName: string, metadata?: SessionMetadata): Promise<SessionHandle>;
   load(id: string): Promise<SessionHandle>;
   list(agentName?: string, scope?: { appName?: string; userId?: string }): Promise<SessionSummary[]>;
@@ -200,6 +206,8 @@ export function fileStore(options: FileStoreOptions): FileStore {
   };
 
   return {
+    artifacts: fileArtifacts(files, root),
+    memory: fileMemories(files, root),
     create: (agentName, metadata = {}) => create(agentName, metadata),
     load,
     list,
