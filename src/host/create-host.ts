@@ -16,6 +16,7 @@ import { systemClock } from '../kernel/clock.js';
 import { describeAgent } from '../kernel/definition.js';
 import { TroupeError, throwProblems } from '../kernel/errors.js';
 import { createLateTimer } from '../kernel/late-timer.js';
+import { memoryCredentials } from '../kernel/memory-credentials.js';
 import type { SavedRules } from '../kernel/policy-rules.js';
 import { createStamp } from '../kernel/stamp.js';
 import { type CompositionMachine, wireSession } from './agent-logics.js';
@@ -85,6 +86,7 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
     savedRules: policy.savedRules,
     hooks,
     hookPoints: new Set(hooks?.supportedHookPoints()),
+    credentials: options.credentials ?? memoryCredentials(),
     elicitation: options.elicitation ?? 'respond',
     store: options.store ?? parts.store(),
     appName: options.appName ?? 'troupe',

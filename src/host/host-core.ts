@@ -3,6 +3,7 @@ import type { SessionInput } from '../../machines/session.events.js';
 import type {
   AgentDefinition,
   Clock,
+  CredentialStore,
   ExecutorCreator,
   LifecycleInterceptor,
   ModelInterface,
@@ -41,6 +42,7 @@ export interface HostCore {
   readonly hooks: LifecycleInterceptor | undefined;
   /** Points that some hook listens to. */
   readonly hookPoints: ReadonlySet<string>;
+  readonly credentials: CredentialStore;
   readonly elicitation: ElicitationCallback | 'respond' | 'deny';
   readonly store: SessionProvider;
   readonly appName: string;

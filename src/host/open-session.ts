@@ -175,6 +175,7 @@ function begin(
   }
   const tree = createTree(host, agent, {
     sessionId,
+    userId: options.userId ?? handle?.head?.metadata.userId ?? 'local',
     handle,
     runTools: options.tools ?? [],
     settings: {

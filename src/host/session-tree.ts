@@ -30,6 +30,7 @@ export function createTree(
   agent: CompiledAgent,
   options: {
     sessionId: string;
+    userId: string;
     handle: SessionHandle | undefined;
     settings: TreeSettings;
     runTools: Tree['runTools'];
@@ -56,6 +57,7 @@ const NO_STATE = createStateScope({ declaration: {} });
 class SessionTree implements Tree {
   readonly host: HostCore;
   readonly sessionId: string;
+  readonly userId: string;
   readonly handle: SessionHandle | undefined;
   readonly settings: TreeSettings;
   readonly merge: Tree['merge'];
@@ -84,6 +86,7 @@ class SessionTree implements Tree {
   constructor(host: HostCore, options: Parameters<typeof createTree>[2]) {
     this.host = host;
     this.sessionId = options.sessionId;
+    this.userId = options.userId;
     this.handle = options.handle;
     this.settings = options.settings;
     this.runTools = options.runTools;

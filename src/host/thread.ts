@@ -174,6 +174,8 @@ export interface TreeSettings {
 export interface Tree {
   readonly host: HostCore;
   readonly sessionId: string;
+  /** Whose session it is: what is kept for one user is not for another. */
+  readonly userId: string;
   readonly handle: SessionHandle | undefined;
   readonly merge: EventMerge<Thread>;
   readonly settings: TreeSettings;

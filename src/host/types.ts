@@ -9,6 +9,7 @@ import type {
   ContentPart,
   ContextBudget,
   CostTotals,
+  CredentialStore,
   ElicitationAnswer,
   ElicitationRequest,
   ExecutionState,
@@ -65,6 +66,8 @@ export interface HostOptions {
   hooks?: readonly (AnyHookDefinition | LifecycleInterceptor)[];
   /** Default `respond`: questions are events, answered through `run.respond`. `deny`: there is nobody to ask. */
   elicitation?: ElicitationCallback | 'respond' | 'deny';
+  /** Where answers to `auth_required` are kept. Default: in memory. */
+  credentials?: CredentialStore;
   /** Agents known by name. */
   agents?: readonly AgentDefinition[];
   appName?: string;
