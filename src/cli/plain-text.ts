@@ -20,6 +20,17 @@ export function visibleLines(text: string): string {
     .join('\n');
 }
 
+const LONGEST_BLOCK = 400;
+
+/** A block of text, line by line, two spaces in. What is too long to be read says how much is left out. */
+export function indented(text: string): string[] {
+  const lines = text.split('\n');
+  const shown = lines.slice(0, LONGEST_BLOCK).map((line) => `  ${line}`);
+  return lines.length > LONGEST_BLOCK
+    ? [...shown, `  … ${lines.length - LONGEST_BLOCK} more lines are not shown`]
+    : shown;
+}
+
 function nameOf(character: string): string {
   return `<U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}>`;
 }
