@@ -65,7 +65,7 @@ const CAPABILITIES = [
 ];
 
 /** A hook at any other point would wait for ever, and a guard that is never asked is none. */
-const FIRED: readonly string[] = ['before_tool', 'after_tool', 'before_model'];
+const FIRED: readonly string[] = ['before_tool', 'after_tool', 'before_model', 'pre_compress'];
 
 type SessionOrder = { type: 'none' };
 
@@ -118,7 +118,7 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
     );
   }
   core.toolsets = withBackends(createToolsets(core, tools.filter(isToolset)), core.backends);
-  core.sessionLogic = wireSession(core, parts.compositions);
+  core.sessionLogic = wireSession(core, parts.compositions, { isInspected: options.inspect !== undefined });
   const sessions = createChildPool<SessionOrder>((_, own) => {
     pool = own;
     return {
