@@ -194,7 +194,6 @@ function begin(
     }),
   });
   tree.traceContext = options.traceContext;
-  tree.userId = options.userId ?? handle?.head?.metadata.userId ?? 'local';
   if (past !== undefined) applyPast(tree, past);
   const { root } = tree;
   if (agent.behaviour === 'turn' && agent.driver.descriptor.executor !== 'local')

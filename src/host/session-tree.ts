@@ -78,7 +78,6 @@ class SessionTree implements Tree {
   hasState = false;
   isClosed = false;
   storeError: Tree['storeError'];
-  userId = 'local';
   traceContext: Tree['traceContext'];
   #questions: Tree['questions'] | undefined;
   #consumerCalls: Tree['consumerCalls'] | undefined;

@@ -214,7 +214,6 @@ export interface Tree {
   hasState: boolean;
   isClosed: boolean;
   storeError: { code: string; message: string } | undefined;
-  userId: string;
   /** What the caller's own trace says of this run. */
   traceContext: TraceContext | undefined;
 }
