@@ -89,7 +89,8 @@ async function judgeByPolicy(call: Call, raisedByHook: string | undefined): Prom
   if (tree.settings.permissionMode === 'dont_ask') {
     return errorResult('policy_denied', `denied: ${call.name} would need approval, and this mode asks nobody`);
   }
-  const nobody = nobodyToAsk(tree);
+  // What was asked before the process ended stays asked.
+  const nobody = tree.recovery?.hasApproval(call) ? undefined : nobodyToAsk(tree);
   if (nobody !== undefined) return errorResult('policy_denied', `denied: ${call.name} needs approval, and ${nobody}`);
   const hint = decision.outcome === 'ask_user' ? decision.hint : undefined;
   const { rule, commands } = decision;
@@ -119,6 +120,7 @@ async function takeAnswer(call: Call, answer: ElicitationResponse): Promise<Tool
   if (call.run.stop !== undefined) return errorResult('cancelled', 'cancelled: the run is being stopped');
   const { outcome, modifiedArgs } = answer.content ?? {};
   if (answer.action !== 'accept' || outcome === 'cancel') return declined(call, answer);
+  if (outcome === 'modify' && modifiedArgs === undefined) return declined(call, { ...answer, action: 'cancel' });
   if (modifiedArgs !== undefined) {
     call.args = copyArgs(modifiedArgs);
     const unfit = await validateArgs(call);
