@@ -86,7 +86,8 @@ async function runEntry(call: Call): Promise<ToolOutcome> {
     return delegated.finally(() => endWait(call));
   }
   if (!entry?.readOnly && !entry?.idempotent) markSideEffect(thread);
-  if (entry?.isConsumers || !thread.tree.settings.hostToolExecution) return { result: await askOutside(call) };
+  if (call.past?.isPending || entry?.isConsumers || !thread.tree.settings.hostToolExecution)
+    return { result: await askOutside(call) };
   const { permits } = thread.tree.host;
   if (permits.isFree()) return { result: await runTool(call, undefined) };
   // A call that is cancelled while it waits for its place gives up the wait.

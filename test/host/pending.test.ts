@@ -1,7 +1,9 @@
 import { expect, test, vi } from 'vitest';
-import { agent, createHost, hierarchical, pending, type TroupeError, tool } from '../../src/index.js';
+import type { AgentEvent } from '../../src/contracts/index.js';
+import { agent, createHost, hierarchical, memoryStore, pending, type TroupeError, tool } from '../../src/index.js';
 import { scriptedModel, virtualClock } from '../../src/testing/index.js';
-import { collect, deferred, ofType, settle, textResult } from '../support/team.js';
+import { answersIn, storeWith } from '../support/broken-log.js';
+import { collect, deferred, logOf, ofType, settle, textResult } from '../support/team.js';
 import { calls, runDesk, textOf, told } from './tool-desk.js';
 
 const order = (execute: () => unknown = () => pending({ ticket: 'T-1' }), more: object = {}) =>
@@ -153,4 +155,33 @@ test('a tool shows what a call would change before somebody is asked', async () 
   const { questions } = await runDesk({ own: [write], script: [calls('write')], answer: { action: 'accept' } });
   expect(questions).toMatchObject([{ context: { kind: 'edit', diff: '-a\n+b\n' } }]);
   expect(() => tool({ name: 'x', description: '', preview: 'no' as never, execute: () => 1 })).toThrow(/preview/);
+});
+
+test('it survives the end of the process: taken up again it waits for its answer, and its tool runs no second time', async () => {
+  const execute = vi.fn(() => pending('T-1'));
+  const desk = agent({ name: 'desk', tools: [tool({ name: 'order', description: 'Orders.', execute })] });
+  const store = memoryStore();
+  const script = () =>
+    scriptedModel((request) => (answersIn(request).length === 0 ? calls('order') : { text: 'done' }));
+  const first = createHost({ models: { scripted: script() }, store });
+  const run = first.run(desk, 'go', { permissionMode: 'autonomous' });
+  const log: AgentEvent[] = [];
+  for await (const event of run) {
+    if (event.type !== 'custom' || event.kind !== 'tool_pending') continue;
+    log.push(...(await logOf(store, run.sessionId)));
+    break;
+  }
+  await first.close();
+  const again = await storeWith(log, { id: run.sessionId, agentName: 'desk' });
+  await using second = createHost({ models: { scripted: script() }, store: again });
+  const resumed = await second.resume(run.sessionId, { agent: desk });
+  const shown: string[] = [];
+  for await (const event of resumed) {
+    shown.push(event.type);
+    if (event.type === 'tool_request') setImmediate(() => resumed.respond('k1', { result: 'shipped' }));
+    if (event.type === 'tool_response') expect(textOf(event)).toBe('shipped');
+  }
+  expect(shown[0]).toBe('tool_request');
+  expect(await resumed.result).toMatchObject({ ok: true, text: 'done' });
+  expect(execute).toHaveBeenCalledTimes(1);
 });
