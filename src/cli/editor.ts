@@ -31,7 +31,7 @@ export async function editText(
   }
 }
 
-/** The variable may hold options: it is a beginning of a command line, as for git. */
+/** The variable may hold options: it is the beginning of a command line. In the place of its shell, so that both end. */
 function runEditor(
   editor: string,
   file: string,
@@ -40,7 +40,7 @@ function runEditor(
   return new Promise((resolve, reject) => {
     const fail = (why: string) => reject(badUse(`the editor ${editor} ${why}; set $EDITOR to another one`));
     // Standard output may be a file: the terminal is where questions are asked.
-    const child = spawn('sh', ['-c', `${editor} "$1"`, 'edit', file], { env, stdio: [0, 2, 2], signal });
+    const child = spawn('sh', ['-c', `exec ${editor} "$1"`, 'edit', file], { env, stdio: [0, 2, 2], signal });
     child.on('error', (error) => fail(signal.aborted ? 'was closed' : `cannot be started (${error.message})`));
     child.on('close', (code) => (code === 0 ? resolve() : fail(`ended with ${code ?? 'a signal'}`)));
   });
