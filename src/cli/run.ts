@@ -4,6 +4,7 @@ import type { AgentDefinition, ModelInterface, SessionProvider, ToolDefinition }
 import type { Host, HostOptions, Run, RunResult } from '../host/types.js';
 import { throwProblems } from '../kernel/errors.js';
 import type { PolicyRuleSet } from '../kernel/policy-rules.js';
+import { createRunModel } from '../kernel/run-model.js';
 import { chooseModel, withModelHint } from './choose-model.js';
 import { type CommandIo, showCursor } from './command-io.js';
 import type { PreviewCall } from './edit-call.js';
@@ -15,7 +16,6 @@ import type { Prompter } from './question-form.js';
 import { inputOf, readPrompt } from './read-prompt.js';
 import { badUse } from './report-error.js';
 import { createRunProgress, type RunProgress } from './run-progress.js';
-import { createRunView } from './run-view.js';
 
 export interface RunCommand {
   file: string;
@@ -154,7 +154,7 @@ async function followRun(
   io: CommandIo,
   { prompter, preview, signals }: Follow,
 ): Promise<number> {
-  const { view, fold } = createRunView();
+  const { model: view, fold } = createRunModel();
   const progress = createRunProgress(view, io, { json: command.json === true });
   signals.onFirst = () => progress.say('stopping the run; once more ends it at once');
   const desk = createQuestionDesk({

@@ -59,7 +59,7 @@ class SessionTree implements Tree {
   readonly host: HostCore;
   readonly sessionId: string;
   readonly userId: string;
-  readonly handle: SessionHandle | undefined;
+  handle: SessionHandle | undefined;
   readonly settings: TreeSettings;
   readonly merge: Tree['merge'];
   runTools: Tree['runTools'];
@@ -77,6 +77,7 @@ class SessionTree implements Tree {
   endReason = 'aborted';
   hasState = false;
   isClosed = false;
+  onStaleResult: Tree['onStaleResult'];
   recovery: Tree['recovery'];
   storeError: Tree['storeError'];
   traceContext: Tree['traceContext'];
