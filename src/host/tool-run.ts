@@ -194,12 +194,12 @@ async function drain(call: Call, generator: AsyncGenerator<unknown, unknown>): P
 }
 
 /** A tool that goes on after its call has been answered: closing the host waits for it a while. */
-function leaveBehind(call: Call, work: Promise<ToolResultData>): void {
+function leaveBehind(call: Call, work: Promise<ToolResultData | Pending>): void {
   const { tree } = call.thread;
   const { strays } = tree.host;
   const stray: Promise<unknown> = work
     .catch(thrownResult)
-    .then((result) => tree.onStaleResult?.(call, result))
+    .then((result) => (isPending(result) ? undefined : tree.onStaleResult?.(call, result)))
     .finally(() => strays.delete(stray));
   strays.add(stray);
 }
