@@ -18,6 +18,7 @@ import type { Stamp } from '../kernel/stamp.js';
 import type { TurnoverMap } from '../kernel/turnover-map.js';
 import type { Backends } from './backends.js';
 import type { Permits } from './permits.js';
+import type { SessionTools } from './session-tools.js';
 import type { CompiledAgent, Thread, Tree } from './thread.js';
 import type { Toolsets } from './toolsets.js';
 import type { Tracing } from './tracing.js';
@@ -57,6 +58,8 @@ export interface HostCore {
   readonly backends: Backends;
   /** Nothing: the host has none. */
   toolsets: Toolsets | undefined;
+  /** Nothing: every session has the same tools. */
+  sessionTools: SessionTools | undefined;
   readonly agents: ReadonlyMap<string, AgentDefinition>;
   readonly executors: ReadonlyMap<string, ExecutorCreator>;
   /** Patterns whose runs are carried by a logic of their own, and `hierarchical`. */

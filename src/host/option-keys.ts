@@ -84,7 +84,10 @@ const HOST_CHECKS: Partial<Record<keyof HostOptions, Check>> = {
     }
     return undefined;
   },
-  tools: listOf('tools'),
+  tools: must(
+    (value) => Array.isArray(value) && value.every((one) => typeof one === 'function' || isObject(one)),
+    'a list of tools, toolsets and functions that make a tool',
+  ),
   policy: listOf('rule sets and evaluators'),
   userPolicyFile: must((value) => typeof value === 'string' && value !== '', 'the path of a file'),
   hooks: listOf('hooks'),

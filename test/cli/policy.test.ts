@@ -89,14 +89,14 @@ const steps = [initialize('solo'), ends('completed')];
 test('run --policy gives the host the rules of the files, as a user’s; the own file of the user is where choices go', async () => {
   put('a.toml', good);
   put('b.toml', good);
-  const io = fakeIo({ cwd, env: { HOME: '/home/ann' } });
+  const io = fakeIo({ cwd, env: { HOME: '/people/ann' } });
   const { parts, hostOptions } = fakeHost({ steps });
   expect(await runCommand({ file: 'a.yaml', prompt: 'go', policy: ['a.toml', 'b.toml'] }, io, parts)).toBe(0);
   expect(hostOptions[0]?.policy).toMatchObject([
     { file: 'a.toml', tier: 'user', rules: [{ commandPrefix: 'git status' }] },
     { file: 'b.toml', tier: 'user' },
   ]);
-  expect(hostOptions[0]?.userPolicyFile).toBe('/home/ann/.config/troupe/policy.toml');
+  expect(hostOptions[0]?.userPolicyFile).toBe('/people/ann/.config/troupe/policy.toml');
   const elsewhere = fakeHost({ steps });
   await runCommand({ file: 'a.yaml', prompt: 'go' }, fakeIo({ env: { XDG_CONFIG_HOME: '/conf' } }), elsewhere.parts);
   expect(elsewhere.hostOptions[0]?.userPolicyFile).toBe('/conf/troupe/policy.toml');
