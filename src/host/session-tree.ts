@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { AgentEvent, AgentEventDraft, SessionHandle } from '../contracts/index.js';
+import { readCompaction } from '../kernel/compaction.js';
 import { describeError } from '../kernel/errors.js';
 import { createEventMerge } from '../kernel/event-merge.js';
 import { createHistory, type History } from '../kernel/history.js';
@@ -56,7 +57,7 @@ const NO_STATE = createStateScope({ declaration: {} });
 class SessionTree implements Tree {
   readonly host: HostCore;
   readonly sessionId: string;
-  readonly handle: SessionHandle | undefined;
+  handle: SessionHandle | undefined;
   readonly settings: TreeSettings;
   readonly merge: Tree['merge'];
   runTools: Tree['runTools'];
@@ -74,7 +75,10 @@ class SessionTree implements Tree {
   endReason = 'aborted';
   hasState = false;
   isClosed = false;
+  onStaleResult: Tree['onStaleResult'];
+  recovery: Tree['recovery'];
   storeError: Tree['storeError'];
+  userId = 'local';
   traceContext: Tree['traceContext'];
   #questions: Tree['questions'] | undefined;
   #consumerCalls: Tree['consumerCalls'] | undefined;
@@ -158,6 +162,8 @@ export function createThread(
     projectsTo: undefined,
     hadSideEffects: false,
     instruction: undefined,
+    past: undefined,
+    compactAgainAt: 0,
   };
   tree.host.threads.set(address, thread);
   if (parent !== undefined) {
@@ -234,8 +240,18 @@ export function noteInHistory(history: History, event: AgentEvent, agentId: stri
     case 'tool_response':
       history.response(event.requestId, event);
       break;
+    case 'custom':
+      noteCustom(history, event);
+      break;
     default:
   }
+}
+
+function noteCustom(history: History, { kind, source, data }: AgentEvent<'custom'>): void {
+  if (source !== 'host') return;
+  if (kind === 'interrupted') history.discard((data as { messageId: string }).messageId);
+  const compaction = kind === 'compact_boundary' ? readCompaction(data) : undefined;
+  if (compaction !== undefined) history.compact(compaction);
 }
 
 /** What the model says for a registered name: an agent's own tools go without its prefix. */

@@ -2,6 +2,7 @@ import type { AnyActorRef } from 'xstate';
 import type {
   AgentDefinition,
   AgentDescriptor,
+  ContextBudget,
   Executor,
   GenerationConfig,
   ModelInterface,
@@ -25,6 +26,8 @@ import type { AgentTools } from './agent-tools.js';
 import type { CrewState } from './crew-state.js';
 import type { HostCore } from './host-core.js';
 import type { Question } from './questions.js';
+import type { ThreadPast } from './recovery/past.js';
+import type { Recovery } from './recovery/recovery.js';
 import type { Call } from './tool-call.js';
 
 /** A definition as it stands at one place of a tree: what its surroundings give it is settled here, once per host. */
@@ -158,6 +161,10 @@ export interface Thread extends Origin {
   /** A tool without `readOnly` or `idempotent` has run here or below. */
   hadSideEffects: boolean;
   instruction: string | undefined;
+  /** What the log says of its run, in a tree that was taken up in the middle of it; used up as the run goes on. */
+  past: ThreadPast | undefined;
+  /** Estimated tokens at which a compaction that came to nothing is tried again. */
+  compactAgainAt: number;
 }
 
 /** Choices for a whole tree that a caller may change while it runs. */
@@ -168,13 +175,15 @@ export interface TreeSettings {
   hostToolExecution: boolean;
   streaming: boolean;
   maxBudgetUsd: number;
+  contextBudget: ContextBudget | undefined;
 }
 
 /** One session tree: the root session and everything below it, with one log and one merged stream. */
 export interface Tree {
   readonly host: HostCore;
   readonly sessionId: string;
-  readonly handle: SessionHandle | undefined;
+  /** Nothing: nothing is logged; also from where the session is taken back on. */
+  handle: SessionHandle | undefined;
   readonly merge: EventMerge<Thread>;
   readonly settings: TreeSettings;
   root: Thread;
@@ -207,7 +216,12 @@ export interface Tree {
   /** Some state key is declared. */
   hasState: boolean;
   isClosed: boolean;
+  /** Told of what a tool brings whose call had been answered without it. */
+  onStaleResult: ((call: Call, result: ToolResultData) => void) | undefined;
+  /** Of a tree that was taken up in the middle of a run. */
+  recovery: Recovery | undefined;
   storeError: { code: string; message: string } | undefined;
+  userId: string;
   /** What the caller's own trace says of this run. */
   traceContext: TraceContext | undefined;
 }

@@ -7,6 +7,7 @@ import { delegate } from './delegate.js';
 import { fireHook } from './fire-hook.js';
 import { Occupancy } from './occupancy.js';
 import { noteOutsideWait } from './outside-wait.js';
+import { keepWhole } from './session-files.js';
 import { publish, settled } from './session-tree.js';
 import { markSideEffect } from './side-effects.js';
 import type { ToolOutcome } from './thread.js';
@@ -24,10 +25,11 @@ export async function execute(call: Call): Promise<void> {
   const { tree } = thread;
   beginActivity(call);
   try {
+    const attempt = call.past === undefined ? 1 : ++call.past.attempts;
     tree.merge.record(thread, {
       type: 'custom',
       kind: 'tool_started',
-      data: { requestId: call.requestId, args: call.args, attempt: 1 },
+      data: { requestId: call.requestId, args: call.args, attempt },
     });
     // What was asked for is durable before it has an effect.
     const durable = settled(tree);
@@ -35,19 +37,40 @@ export async function execute(call: Call): Promise<void> {
     if (isDone(call)) return;
     signal(call, 'call.began');
     publish(thread, { type: 'tool_update', requestId: call.requestId, status: 'executing' });
-    const outcome = await runEntry(call);
-    if (isDone(call)) return;
-    call.ending = outcome.ending;
-    if (call.state !== undefined && !outcome.result.isError) call.updates = [...call.state.updates()];
-    let { result } = outcome;
-    if (result.tailCalls !== undefined) result = await withTailCalls(call, result, result.tailCalls);
-    if (tree.host.hookPoints.has('after_tool') && !isDone(call)) result = await afterTool(call, result);
-    if (!isDone(call)) respond(call, result);
+    await finish(call, await runEntry(call));
   } catch (thrown) {
     if (!isDone(call)) respond(call, thrownResult(thrown));
   } finally {
     endActivity(call);
   }
+}
+
+/** What was started before the process ended and goes on outside of it, in a child or at the consumer: awaited again, not started. */
+export async function rejoin(call: Call): Promise<void> {
+  call.stage = 'running';
+  beginActivity(call);
+  signal(call, 'call.cleared');
+  signal(call, 'call.began');
+  try {
+    await finish(call, await runEntry(call));
+  } catch (thrown) {
+    if (!isDone(call)) respond(call, thrownResult(thrown));
+  } finally {
+    endActivity(call);
+  }
+}
+
+/** From what a call came to, to its response. */
+async function finish(call: Call, outcome: ToolOutcome): Promise<void> {
+  if (isDone(call)) return;
+  call.ending = outcome.ending;
+  if (call.state !== undefined && !outcome.result.isError) call.updates = [...call.state.updates()];
+  let { result } = outcome;
+  if (result.tailCalls !== undefined) result = await withTailCalls(call, result, result.tailCalls);
+  if (call.thread.tree.host.hookPoints.has('after_tool') && !isDone(call)) result = await afterTool(call, result);
+  const kept = isDone(call) ? undefined : keepWhole(call, result);
+  if (kept !== undefined) result = await kept;
+  if (!isDone(call)) respond(call, result);
 }
 
 const isDone = (call: Call): boolean => call.stage === 'done';
@@ -154,9 +177,13 @@ async function drain(call: Call, generator: AsyncGenerator<unknown, unknown>): P
 }
 
 /** A tool that goes on after its call has been answered: closing the host waits for it a while. */
-function leaveBehind(call: Call, work: Promise<unknown>): void {
-  const { strays } = call.thread.tree.host;
-  const stray: Promise<unknown> = work.catch(() => {}).finally(() => strays.delete(stray));
+function leaveBehind(call: Call, work: Promise<ToolResultData>): void {
+  const { tree } = call.thread;
+  const { strays } = tree.host;
+  const stray: Promise<unknown> = work
+    .catch(thrownResult)
+    .then((result) => tree.onStaleResult?.(call, result))
+    .finally(() => strays.delete(stray));
   strays.add(stray);
 }
 

@@ -7,6 +7,7 @@ import { endRun, forcedEnd } from './end-run.js';
 import { budgetOf, limitEnd } from './limits.js';
 import { watchLoops } from './loop-watch.js';
 import { bestResult, checkOutput } from './output.js';
+import { endAsLogged, type NextStep, nextStep } from './recovery/rebuild.js';
 import { publishSteers } from './run-start.js';
 import { enter, leave, publish } from './session-tree.js';
 import type { RunEnd, RunRecord, Thread } from './thread.js';
@@ -15,6 +16,10 @@ import { Turn } from './turn-context.js';
 /** One turn of a thread as an effect of its session: reports what the turn needs, or ends the run. */
 export function beginTurn(thread: Thread, report: (event: SessionEvent) => void): Effect<StopOrder> {
   const run = thread.run as RunRecord;
+  if (thread.past?.isToBeTakenUp) {
+    const step = nextStep(thread, run);
+    if (step !== 'turn') return takeUp(thread, step, report);
+  }
   const { clock, abortTimeoutMs } = thread.tree.host;
   let turn: Turn | undefined;
   let cancelLimit: (() => void) | undefined;
@@ -32,15 +37,21 @@ export function beginTurn(thread: Thread, report: (event: SessionEvent) => void)
   const end = (how: RunEnd) => over(() => endRun(thread, how));
 
   enter(thread.tree);
-  if (thread.isPaused) {
+  const { recovery } = thread.tree;
+  if (thread.isPaused || recovery?.isHeld) {
     // Held at this boundary; nothing here moves the tree until it is let go.
     leave(thread.tree);
-    thread.resumeTurn = () => {
+    const resume = () => {
       thread.resumeTurn = undefined;
       enter(thread.tree);
       start();
     };
-    run.cutTurn = () => thread.resumeTurn?.();
+    const cut = () => thread.resumeTurn?.();
+    thread.resumeTurn = resume;
+    run.cutTurn = cut;
+    recovery?.onBegin(() => {
+      if (!thread.isPaused) thread.resumeTurn?.();
+    });
   } else start();
 
   function start(): void {
@@ -50,7 +61,7 @@ export function beginTurn(thread: Thread, report: (event: SessionEvent) => void)
     if (limited !== undefined) return end(limited);
     const current = new Turn(thread, run);
     turn = current;
-    run.cutTurn = (how) => {
+    const cut: RunRecord['cutTurn'] = (how) => {
       current.stop();
       if (how === 'force') end(forcedEnd(run));
       if (how !== 'interrupt' || run.interrupted) return;
@@ -58,6 +69,7 @@ export function beginTurn(thread: Thread, report: (event: SessionEvent) => void)
       // What does not let itself be interrupted is left behind.
       cancelLimit = clock.schedule(() => over(() => decide(thread, run, current, undefined, report)), abortTimeoutMs);
     };
+    run.cutTurn = cut;
     current.drive().then(
       (how) => over(() => decide(thread, run, current, how, report)),
       (thrown) => over(() => failTurn(thread, run, thrown, report)),
@@ -68,6 +80,18 @@ export function beginTurn(thread: Thread, report: (event: SessionEvent) => void)
     order: () => run.cutTurn?.('stop'),
     dispose: () => over(() => {}),
   };
+}
+
+/** A thread whose log broke off behind a turn: it goes on with what that turn had come to. */
+function takeUp(
+  thread: Thread,
+  step: Exclude<NextStep, 'turn'>,
+  report: (event: SessionEvent) => void,
+): Effect<StopOrder> {
+  if (step === 'calls') report({ type: 'turn.needsTools' });
+  else if (step === 'answers') report({ type: 'turn.needsAnswers' });
+  else thread.tree.recovery?.onBegin(() => endAsLogged(thread));
+  return { order() {}, dispose() {} };
 }
 
 /** What a finished turn leads to. */

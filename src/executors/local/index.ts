@@ -24,6 +24,11 @@ const shared: Executor = { turn: (_, context) => turnOf(context) };
 async function turnOf(context: TurnContext): Promise<TurnEnd | undefined> {
   const requested = context.modelConfig.resolve({ agent: context.agentId, requested: context.model, purpose: 'turn' });
   const resolved = requested instanceof Promise ? await requested : requested;
+  const fitting = context.fitContext?.();
+  if (fitting !== undefined) {
+    await fitting;
+    if (context.aborted) return undefined;
+  }
   let request = context.modelRequest();
   const hooked = context.fireHook('before_model', { request });
   if (hooked !== undefined) {
