@@ -22,8 +22,8 @@ const settings = setup({
   types: { input: {} as CrewInput, context: {} as GraphContext, events: {} as CompositionEvent },
   actors: { crew: notProvided<CrewLogic>('crew') },
   guards: {
-    isReached: ({ context }, { node }: { node: number }) => leadingTo(context, node).length > 0,
-    isUnreached: ({ context }, { node }: { node: number }) => leadingTo(context, node).length === 0,
+    isReached: ({ context }, { node }: { node: number }) => isReached(context, node),
+    isUnreached: ({ context }, { node }: { node: number }) => !isReached(context, node),
     begins: ({ context }, { node }: { node: number }) => nextOf(context) === node && hasStepsLeft(context),
     isOutOfSteps: ({ context }, { node }: { node: number }) => nextOf(context) === node && !hasStepsLeft(context),
     isLeft: ({ context }, { node }: { node: number }) => context.left.includes(node),
@@ -54,11 +54,11 @@ const settings = setup({
     })),
     forgetOthers: assign(({ context }, { node }: { node: number }) => {
       const left = onTheWay(context, node);
-      const before = graphOf(context).before[node] ?? [];
+      const before = ancestryOf(context, node);
       return {
         left: [...context.left, ...left],
         live: context.live.filter((one) => !left.includes(one)),
-        taken: context.taken.filter((edge) => !before.includes(graphOf(context).edges[edge]?.to ?? -1)),
+        taken: context.taken.filter((edge) => !before.has(graphOf(context).edges[edge]?.to ?? -1)),
       };
     }),
     decide: sendTo('crew', (_, { node }: { node: number }) => ({ type: 'crew.decideEdges', index: node })),
@@ -94,23 +94,47 @@ const edgesFrom = ({ edges }: GraphPlan, node: number): number[] =>
 const leadingTo = (context: GraphContext, node: number): number[] =>
   context.taken.filter((edge) => graphOf(context).edges[edge]?.to === node);
 
+const isReached = (context: GraphContext, node: number): boolean =>
+  context.taken.some((edge) => graphOf(context).edges[edge]?.to === node);
+
+/** By plan and node: the nodes that stand before it. */
+const ancestries = new WeakMap<GraphPlan, readonly ReadonlySet<number>[]>();
+
+function ancestryOf(context: GraphContext, node: number): ReadonlySet<number> {
+  const plan = graphOf(context);
+  const known = ancestries.get(plan) ?? plan.before.map((nodes) => new Set(nodes));
+  ancestries.set(plan, known);
+  return known[node] as ReadonlySet<number>;
+}
+
 /** Live nodes from which some way leads to `node`. */
 function onTheWay(context: GraphContext, node: number): number[] {
-  const before = graphOf(context).before[node] ?? [];
-  return context.live.filter((one) => before.includes(one));
+  const before = ancestryOf(context, node);
+  return context.live.filter((one) => before.has(one));
 }
+
+/** What each context comes to: every region asks the same of it. */
+const nexts = new WeakMap<GraphContext, number>();
 
 /** The node that begins next: the first in the order of the edges taken that has not to wait. One at a time, so that order decides. */
 function nextOf(context: GraphContext): number {
-  const { edges, joins, before } = graphOf(context);
+  const known = nexts.get(context) ?? findNext(context);
+  nexts.set(context, known);
+  return known;
+}
+
+function findNext(context: GraphContext): number {
+  const { edges, joins } = graphOf(context);
+  const waiting = new Set([...context.live, ...context.left]);
   for (const edge of context.taken) {
     const node = edges[edge]?.to ?? -1;
-    if (context.live.includes(node) || context.left.includes(node)) continue;
-    const waits =
-      joins[node] === 'all' &&
-      (onTheWay(context, node).length > 0 ||
-        context.taken.some((other) => before[node]?.includes(edges[other]?.to ?? -1)));
-    if (!waits) return node;
+    if (waiting.has(node)) continue;
+    if (joins[node] !== 'all') return node;
+    const before = ancestryOf(context, node);
+    const isAwaited =
+      context.live.some((one) => before.has(one)) || context.taken.some((other) => before.has(edges[other]?.to ?? -1));
+    if (!isAwaited) return node;
+    waiting.add(node);
   }
   return -1;
 }

@@ -1,7 +1,15 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type AnyMachineSnapshot, type EventObject, initialTransition, transition } from 'xstate';
+import {
+  type AnyMachineSnapshot,
+  createActor,
+  type EventObject,
+  fromCallback,
+  initialTransition,
+  transition,
+} from 'xstate';
 import { getAdjacencyMap } from 'xstate/graph';
+import { graphComposition } from '../../compositions/graph.logic.js';
 import { type GraphContext, graphMachine } from '../../compositions/graph.machine.js';
 import type { CompositionConfig } from '../../src/contracts/index.js';
 import type { GraphPlan } from '../../src/kernel/graph-plan.js';
@@ -220,4 +228,22 @@ test('whatever the graph and the order in which nodes end: it comes to an end, w
     }),
     { seed: 7, numRuns: 300 },
   );
+});
+
+test('the logic that a host knows it by runs the machine of its plan, and goes on from what was kept of it', () => {
+  const orders: EventObject[] = [];
+  const crew = fromCallback(({ receive }) => receive((order) => orders.push(order)));
+  const logic = graphComposition.provide({ actors: { crew: crew as never } });
+  const first = createActor(logic, { input: input(diamond('all')) }).start();
+  first.send(ended(0));
+  first.send(ended(2));
+  const kept = JSON.parse(JSON.stringify(first.getPersistedSnapshot()));
+  first.stop();
+  const second = createActor(logic, { snapshot: kept }).start();
+  expect(second.getSnapshot().value).toEqual({ running: { a: 'idle', b: 'running', c: 'idle', d: 'waiting' } });
+  second.send(ended(1));
+  second.send(ended(3));
+  expect(orders.at(-1)).toEqual({ type: 'crew.conclude', conclusion: 'completed', end: 3 });
+  expect(begun(orders)).toEqual([0, 1, 2, 3]);
+  second.stop();
 });
