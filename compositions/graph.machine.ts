@@ -1,7 +1,9 @@
 import { type AnyStateMachine, assign, sendParent, sendTo, setup } from 'xstate';
 import { notProvided } from '../machines/agent-logic.js';
-import type { CompositionEvent, Conclusion, CrewInput } from '../src/kernel/crew.js';
-import type { GraphPlan } from '../src/kernel/graph-plan.js';
+import type { AgentDescriptor } from '../src/contracts/index.js';
+import type { CompositionEvent, Conclusion, CrewInput, CrewPlan } from '../src/kernel/crew.js';
+import { TroupeError } from '../src/kernel/errors.js';
+import { type GraphPlan, graphPlan } from '../src/kernel/graph-plan.js';
 import { type CompositionContext, type CrewLogic, crewInput } from './spawn-agent.js';
 
 /** Nodes and edges by their index in the plan. */
@@ -148,13 +150,24 @@ const isDecided = (event: CompositionEvent, node: number): event is CompositionE
   event.type === 'crew.decidedEdges' && event.index === node;
 
 /**
- * A graph as one machine: each node is a region of its own, as several may run at once. What was taken, what lives and
- * what was left stands in the context, so that the machine can be walked, simulated and drawn without a crew.
+ * The machine of a graph, from what `graph()` made (`team.descriptor`), by the graph's name: to be drawn, walked by pure
+ * transitions and checked as it is. Each node is a region of its own, as several may run at once; nodes and edges are
+ * told by their place in the definition, edges from 1. Needs no input. Throws for what is no graph.
  */
-export function graphMachine(plan: GraphPlan, id = 'graph'): AnyStateMachine {
+export function graphMachine({ name, composition }: AgentDescriptor): AnyStateMachine {
+  if (composition?.pattern !== 'graph') {
+    throw new TroupeError({ code: 'INVALID_DEFINITION', message: `"${name}" is no graph; give the descriptor of one` });
+  }
+  return planMachine(graphPlan(composition), name);
+}
+
+/** The same of a plan that is known already. */
+export function planMachine(graph: GraphPlan, id = 'graph'): AnyStateMachine {
+  const alone: CrewInput = { address: '', plan: { ...ALONE, count: graph.nodes.length, graph } };
   return settings.createMachine({
     id,
     context: ({ input }) => ({
+      ...alone,
       taken: [0],
       live: [],
       left: [],
@@ -168,7 +181,7 @@ export function graphMachine(plan: GraphPlan, id = 'graph'): AnyStateMachine {
     states: {
       running: {
         type: 'parallel',
-        states: Object.fromEntries(plan.nodes.map((name, node) => [name, regionOf(plan, node, `#${id}.stopping`)])),
+        states: Object.fromEntries(graph.nodes.map((name, node) => [name, regionOf(graph, node, `#${id}.stopping`)])),
         always: [
           { guard: 'isAtEnd', target: 'concluding' },
           { guard: 'isQuiet', target: 'concluding', actions: { type: 'because', params: { why: 'stuck' } } },
@@ -191,6 +204,18 @@ export function graphMachine(plan: GraphPlan, id = 'graph'): AnyStateMachine {
     },
   });
 }
+
+/** What a plan says where there is no crew to read it. */
+const ALONE: Omit<CrewPlan, 'count' | 'graph'> = {
+  concurrency: 1,
+  failFast: false,
+  goesOnAfterFailure: false,
+  quorum: 0,
+  maxIterations: 1,
+  asksUntil: false,
+  maxTransfers: 0,
+  inLoop: false,
+};
 
 type Region = NonNullable<NonNullable<Parameters<typeof settings.createMachine>[0]['states']>[string]>;
 
