@@ -6,9 +6,10 @@ import { readPublicSurface } from '../../scripts/public-surface.mjs';
 import { root } from './packed-project.js';
 
 let surface: ReturnType<typeof readPublicSurface>;
+// It starts the compiler, which has to share a busy machine.
 beforeAll(() => {
   surface = readPublicSurface();
-});
+}, 120_000);
 
 test('contracts emit no code', () => {
   const folder = join(root, 'dist', 'src', 'contracts');
