@@ -71,7 +71,7 @@ export class DrivenModel extends BaseLlm {
     for (let attempt = 1; ; attempt++) {
       if (context.aborted) return;
       if (!context.admitModelCall()) return listener.refuse();
-      const answer = listener.begin(this.model);
+      const answer = listener.begin(this.#name());
       // Streaming, ADK says nothing of a prompt that was blocked; asked for the whole, it says why.
       const provider = this.#provider();
       const traced = context.traceModelCall?.({ model: this.model, provider, attempt });
@@ -193,6 +193,12 @@ export class DrivenModel extends BaseLlm {
     return changed?.response === undefined
       ? response
       : toLlmResponse({ finishReason: 'stop', ...changed.response }, false);
+  }
+
+  /** As the host names models: by it they have their prices. */
+  #name(): string {
+    const provider = this.#provider();
+    return provider === 'gemini' && !this.model.includes('/') ? `gemini/${this.model}` : this.model;
   }
 
   #provider(): string {

@@ -132,7 +132,7 @@ export class AdkSession {
 
 /** The agent by itself: no others below it, none of its tools that can be called, nothing kept by itself. */
 function copyOf(agent: LlmAgent): LlmAgent {
-  return agent.clone({
+  const copy = agent.clone({
     subAgents: [],
     instruction: agent.instruction,
     globalInstruction: (agent.rootAgent as LlmAgent).globalInstruction ?? '',
@@ -144,6 +144,13 @@ function copyOf(agent: LlmAgent): LlmAgent {
     mode: undefined,
     tools: [],
   } as never) as LlmAgent;
+  // A class of somebody's may make of it what it likes.
+  copy.outputKey = undefined;
+  copy.outputSchema = undefined;
+  copy.mode = undefined;
+  copy.includeContents = 'default';
+  Object.assign(copy, { subAgents: [], parentAgent: undefined });
+  return copy;
 }
 
 class AdkTurn implements CallListener {

@@ -86,6 +86,7 @@ test('pieces, a thought, text and parallel calls without ids in one stream; sign
     { type: 'text', text: 'I ' },
     { type: 'text', text: 'look' },
   ]);
+  expect(eventsOf(events, 'usage')[0]?.model).toBe('gemini/gemini-2.5-flash');
   expect(eventsOf(events, 'usage').map(({ inputTokens, outputTokens }) => [inputTokens, outputTokens])).toEqual([
     [10, 12],
     [30, 1],

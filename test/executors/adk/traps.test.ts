@@ -236,9 +236,9 @@ describe('what a tool asks of a person', () => {
     expect(eventsOf(events, 'tool_response')[0]?.llmContent).toEqual([{ type: 'text', text: result }]);
   });
 
-  test('a credential: it goes to the tool, into no state and no request of the model', async () => {
+  test('a credential: it goes to the tool, is kept for its user, and stands in no log, state or request', async () => {
     const authConfig = {
-      credentialKey: 'key',
+      credentialKey: 'shop',
       authScheme: { type: 'apiKey' as const, in: 'header' as const, name: 'x' },
     };
     const seen: unknown[] = [];
@@ -253,13 +253,17 @@ describe('what a tool asks of a person', () => {
     });
     const { events, model } = await runAgent({
       agent: { tools: [fetchIt] },
-      script: [{ toolCalls: [call('fetch_it')] }, { text: 'done' }],
-      answer: () => ({ action: 'accept', content: { authType: 'apiKey', apiKey: 'hush' } }),
+      script: [
+        { toolCalls: [call('fetch_it', { n: 1 })] },
+        { toolCalls: [call('fetch_it', { n: 2 })] },
+        { text: 'done' },
+      ],
+      answer: () => ({ action: 'accept', content: { credential: { authType: 'apiKey', apiKey: 'hush' } } }),
     });
     expect(questions(events)).toEqual([['auth_required', 'fetch_it needs a credential']]);
-    expect(seen).toEqual([{ authType: 'apiKey', apiKey: 'hush' }]);
-    expect(JSON.stringify(model.requests)).not.toContain('hush');
-    expect(JSON.stringify(events.filter(({ type }) => type !== 'elicitation_response'))).not.toContain('hush');
+    const credential = { authType: 'apiKey', apiKey: 'hush' };
+    expect(seen).toEqual([credential, credential]);
+    expect(JSON.stringify([events, model.requests])).not.toContain('hush');
   });
 
   test('input, with the schema that the model gave', async () => {
@@ -840,6 +844,29 @@ describe('toolsets and factories', () => {
       .flatMap((events) => eventsOf(events, 'tool_response'))
       .map(({ llmContent }) => (llmContent[0] as { text: string }).text);
     expect(new Set(answers).size).toBe(2);
+  });
+
+  test('a class that makes itself is driven like any other', async () => {
+    const model = new ScriptedLlm([{ toolCalls: [call('own')] }, { text: 'done' }]);
+    let ran = 0;
+    class Mine extends LlmAgent {
+      constructor() {
+        super({
+          name: 'mine',
+          model,
+          tools: [fn('own', () => ++ran)],
+          subAgents: [new LlmAgent({ name: 'below', model })],
+          disallowTransferToPeers: true,
+        });
+      }
+    }
+    const subject = agent({ name: 'legacy', executor: 'adk', backend: { agent: new Mine() } });
+    await using host = createHost({ elicitation: 'deny' });
+    const events = await collect(host.run(subject, 'go'));
+    expect(ran).toBe(0);
+    expect(eventsOf(events, 'tool_response')[0]).toMatchObject({ name: 'mine.own', errorType: 'policy_denied' });
+    const [declared] = (model.requests[0]?.config?.tools ?? []) as { functionDeclarations: { name: string }[] }[];
+    expect(declared?.functionDeclarations.map(({ name }) => name)).toEqual(['own', 'transfer_to_agent']);
   });
 
   test('what is no agent is refused, saying so', async () => {

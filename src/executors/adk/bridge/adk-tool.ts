@@ -148,6 +148,8 @@ class HostTool extends BaseTool {
         );
         return content === undefined ? { action } : { action, content };
       },
+      // ADK's own way to a credential is open to tools of ADK.
+      credentials: { get: async () => undefined },
       progress() {},
       log() {},
     };
