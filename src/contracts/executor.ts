@@ -96,6 +96,8 @@ export interface Executor {
   readonly capabilities?: readonly string[];
   /** True: it runs its own model or tools out of the host's sight. Refused unless a policy rule grants it. */
   readonly opaque?: boolean;
+  /** True: it keeps the conversation itself, and what the host forgets of it is not forgotten there. */
+  readonly keepsContext?: boolean;
   close?(): void | Promise<void>;
 }
 

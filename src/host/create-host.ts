@@ -20,7 +20,9 @@ import { type CompositionMachine, wireSession } from './agent-logics.js';
 import { createSession } from './agent-session.js';
 import { attach } from './attach.js';
 import { abortStop, endBroken, stopRun } from './end-run.js';
+import { hookFaults } from './hook-options.js';
 import type { HostCore, ModelRegistry } from './host-core.js';
+import { createLifecycle } from './lifecycle.js';
 import { closeTree } from './open-session.js';
 import { hostOptionFaults } from './option-keys.js';
 import { createPermits } from './permits.js';
@@ -53,9 +55,6 @@ const CAPABILITIES = [
   'foreign_sessions',
 ];
 
-/** A hook at any other point would wait for ever, and a guard that is never asked is none. */
-const FIRED: readonly string[] = ['before_tool', 'after_tool', 'before_model'];
-
 type SessionOrder = { type: 'none' };
 
 /** Puts a host together. Throws with every fault of its options. */
@@ -64,6 +63,7 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
   checkOptions(options);
   const executors = new Map(Object.entries(parts.executors));
   const hooks = parts.hooks(options.hooks ?? [], { clock });
+  const hookPoints: ReadonlySet<string> = new Set(hooks?.supportedHookPoints());
   let pool: Pool | undefined;
   const core: HostCore = {
     clock,
@@ -72,7 +72,8 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
     models: parts.models(options),
     policy: parts.policy(options.policy ?? []),
     hooks,
-    hookPoints: new Set(hooks?.supportedHookPoints()),
+    hookPoints,
+    lifecycle: createLifecycle(hookPoints),
     elicitation: options.elicitation ?? 'respond',
     store: options.store ?? parts.store(),
     appName: options.appName ?? 'troupe',
@@ -167,6 +168,7 @@ async function closeHost(core: HostCore, drainMs: number): Promise<void> {
   for (const { root } of [...core.trees.values()]) stopRun(root, abortStop('the host is being closed', 'host'));
   await left;
   await allClosed();
+  await core.hooks?.close?.();
   const released = core.toolsets?.close();
   if (core.strays.size > 0) await within(core, Promise.all(core.strays), core.abortTimeoutMs);
   await released;
@@ -203,13 +205,7 @@ function checkOptions(options: HostOptions): void {
       seen.add(name);
     }
   };
-  for (const hook of options.hooks ?? []) {
-    for (const point of 'point' in hook ? [hook.point] : hook.supportedHookPoints()) {
-      if (FIRED.includes(point)) continue;
-      const message = `no hook is fired at "${point}"; fired: ${FIRED.join(', ')}`;
-      problems.push({ code: 'INVALID_OPTION', path: 'hooks', message });
-    }
-  }
+  problems.push(...hookFaults(options.hooks ?? []));
   twice(options.tools ?? [], 'tools');
   problems.push(...toolsetProblems(options.tools ?? []));
   twice(options.agents ?? [], 'agents');

@@ -241,8 +241,8 @@ export function closeTree(tree: Tree, reason: string): void {
   }
   host.trees.delete(sessionId);
   tree.merge.end();
-  const durable = settled(tree);
-  const closing = durable === undefined ? closeLog(tree) : durable.then(() => closeLog(tree));
+  const before = allOf(settled(tree), host.lifecycle?.sessionEnded(tree));
+  const closing = before === undefined ? closeLog(tree) : before.then(() => closeLog(tree));
   if (closing === undefined) return tree.onClosed?.();
   const closed = closing.then(() => {
     host.closing.delete(sessionId);
@@ -250,6 +250,9 @@ export function closeTree(tree: Tree, reason: string): void {
   });
   host.closing.set(sessionId, closed);
 }
+
+const allOf = (one: undefined | Promise<void>, other: undefined | Promise<void>): undefined | Promise<void> =>
+  one === undefined || other === undefined ? (one ?? other) : one.then(() => other);
 
 /** The log is whole: a store that cannot let go of it harms nobody here. */
 function closeLog({ handle }: Tree): undefined | Promise<void> {

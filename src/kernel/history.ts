@@ -36,6 +36,8 @@ export interface History {
   response(requestId: string, result: Pick<ToolResultData, 'llmContent' | 'isError'>): void;
   /** Puts `messages` in front: what another thread said before this one began. */
   preload(messages: readonly ModelMessage[]): void;
+  /** Forgets all of it. */
+  clear(): void;
   readonly openCalls: number;
 }
 
@@ -91,6 +93,12 @@ class ThreadHistory implements History {
 
   preload(messages: readonly ModelMessage[]): void {
     this.#done = [...messages, ...this.#done];
+  }
+
+  clear(): void {
+    this.#done = [];
+    this.#round = undefined;
+    this.#heldBack = undefined;
   }
 
   #isOpen(): boolean {
