@@ -71,6 +71,8 @@ export interface TurnContext {
   publish(draft: AgentEventDraft): void | Promise<void>;
   /** Asks a person in the name of this agent. */
   readonly elicitation: ElicitationChannel;
+  /** Whether some hook listens at a point. */
+  hasHook(point: Open<HookPoint>): boolean;
   /** Fires a hook point of this thread; nothing where no hook listens. Never rejects. */
   fireHook(point: Open<HookPoint>, payload: Bag): undefined | Promise<HookResult>;
 }

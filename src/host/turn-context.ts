@@ -313,6 +313,10 @@ export class Turn implements TurnContext, Activity {
     }
   }
 
+  hasHook(point: string): boolean {
+    return this.thread.tree.host.hookPoints.has(point);
+  }
+
   fireHook(point: string, payload: Bag): undefined | Promise<HookResult> {
     const fired = fireHook(this.thread, point, payload);
     return point === 'before_tool_selection'
