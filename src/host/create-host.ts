@@ -4,6 +4,7 @@ import { createChildPool, type Pool } from '../../machines/child-pool.logic.js';
 import type { SessionOutput } from '../../machines/session.events.js';
 import type {
   AgentDefinition,
+  BackendReader,
   Clock,
   ExecutorCreator,
   ExecutorType,
@@ -19,6 +20,7 @@ import { createStamp } from '../kernel/stamp.js';
 import { type CompositionMachine, wireSession } from './agent-logics.js';
 import { createSession } from './agent-session.js';
 import { attach } from './attach.js';
+import { createBackends, withBackends } from './backends.js';
 import { abortStop, endBroken, stopRun } from './end-run.js';
 import { hookFaults } from './hook-options.js';
 import type { HostCore, ModelRegistry } from './host-core.js';
@@ -27,13 +29,17 @@ import { closeTree } from './open-session.js';
 import { hostOptionFaults } from './option-keys.js';
 import { createPermits } from './permits.js';
 import { startRun } from './run.js';
+import { notice } from './session-tree.js';
 import { createToolsets, isToolset, toolsetProblems } from './toolsets.js';
+import { Tracing } from './tracing.js';
 import type { Host, HostOptions } from './types.js';
 
 /** The parts that a host is put together from; `builtins.ts` registers ours. */
 export interface HostParts {
   readonly executors: Readonly<Record<string, ExecutorCreator>>;
   readonly compositions: Readonly<Record<string, CompositionMachine>>;
+  /** By executor type: what reads its backends. */
+  readonly backends: Readonly<Record<string, () => BackendReader>>;
   readonly models: (options: Pick<HostOptions, 'models'>) => ModelRegistry;
   readonly policy: (sources: NonNullable<HostOptions['policy']>) => PolicyEvaluator;
   readonly hooks: (
@@ -77,10 +83,12 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
     elicitation: options.elicitation ?? 'respond',
     store: options.store ?? parts.store(),
     appName: options.appName ?? 'troupe',
+    tracing: undefined,
     permits: createPermits(limits),
     toolTimeoutMs: limits.toolTimeoutMs ?? DEFAULT_TOOL_TIMEOUT_MS,
     abortTimeoutMs: limits.abortTimeoutMs ?? DEFAULT_ABORT_TIMEOUT_MS,
     hostTools: new Map(tools.flatMap((tool) => (isToolset(tool) ? [] : [[tool.name, tool] as const]))),
+    backends: createBackends(parts.backends),
     toolsets: undefined,
     agents: new Map(agents.map((agent) => [agent.name, agent])),
     executors,
@@ -95,7 +103,14 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
     spawn: (sessionId, input) => (pool as Pool).spawn(sessionId, core.sessionLogic, input),
     isClosing: false,
   };
-  core.toolsets = createToolsets(core, tools.filter(isToolset));
+  if (options.telemetry !== undefined) {
+    core.tracing = new Tracing(
+      options.telemetry,
+      () => clock.now(),
+      (message) => tellAll(core, message),
+    );
+  }
+  core.toolsets = withBackends(createToolsets(core, tools.filter(isToolset)), core.backends);
   core.sessionLogic = wireSession(core, parts.compositions);
   const sessions = createChildPool<SessionOrder>((_, own) => {
     pool = own;
@@ -140,7 +155,7 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
       }
       executors.set(type, creator);
     },
-    describe: (agent) => describeAgent(agent as AgentDefinition),
+    describe: (agent) => describeAgent(core.backends.read(agent as AgentDefinition).definition),
     supports: (capability) => CAPABILITIES.includes(capability),
     close: (closeOptions = {}) => {
       closing ??= closeHost(core, closeOptions.drainMs ?? 0).then(() => {
@@ -152,6 +167,12 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
   };
   let closing: Promise<void> | undefined;
   return host;
+}
+
+/** Once: telemetry has broken, and every session that is open hears of it. */
+function tellAll(core: HostCore, message: string): void {
+  const text = `telemetry threw, and is left out from here on: ${message}`;
+  for (const { root } of core.trees.values()) notice(root, 'TELEMETRY_FAILED', 'warning', text);
 }
 
 /** Takes no more work, lets runs end for a while, aborts the rest, and waits until every session is gone. */

@@ -15,9 +15,11 @@ import type {
 import type { EventGate } from '../kernel/event-merge.js';
 import type { Schedule } from '../kernel/late-timer.js';
 import type { Stamp } from '../kernel/stamp.js';
+import type { Backends } from './backends.js';
 import type { Permits } from './permits.js';
 import type { CompiledAgent, RunEnd, Thread, Tree } from './thread.js';
 import type { Toolsets } from './toolsets.js';
+import type { Tracing } from './tracing.js';
 import type { ElicitationCallback } from './types.js';
 
 /** Finds models by name. */
@@ -61,11 +63,14 @@ export interface HostCore {
   readonly elicitation: ElicitationCallback | 'respond' | 'deny';
   readonly store: SessionProvider;
   readonly appName: string;
+  /** Nothing: nobody traces. */
+  tracing: Tracing | undefined;
   readonly permits: Permits;
   readonly toolTimeoutMs: number;
   readonly abortTimeoutMs: number;
   /** Replaced when a toolset brings others. */
   hostTools: ReadonlyMap<string, ToolDefinition>;
+  readonly backends: Backends;
   /** Nothing: the host has none. */
   toolsets: Toolsets | undefined;
   readonly agents: ReadonlyMap<string, AgentDefinition>;

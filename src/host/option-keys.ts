@@ -75,7 +75,10 @@ const HOST_CHECKS: Partial<Record<keyof HostOptions, Check>> = {
     (value) => hasMethods(value, ['create', 'load', 'list', 'delete']),
     'a store (create, load, list, delete)',
   ),
-  telemetry: object,
+  telemetry: must(
+    (value) => hasMethods(value, ['startAgentSpan', 'recordToolCall', 'recordModelCall', 'recordError']),
+    'a telemetry bridge (startAgentSpan, recordToolCall, recordModelCall, recordError)',
+  ),
   clock: must((value) => hasMethods(value, ['now', 'schedule']), 'a clock (now, schedule)'),
   inspect: must((value) => typeof value === 'function', 'a function'),
   limits: (value) => {

@@ -39,11 +39,13 @@ export function createTree(
   },
 ): Tree {
   const tree = new SessionTree(host, options);
-  const { declaration } = agent;
-  const isStateless = Object.keys(declaration).length === 0;
+  const { declaration, opensState } = agent;
+  const isStateless = Object.keys(declaration).length === 0 && !opensState;
   tree.hasState = !isStateless;
   tree.root = createThread(tree, undefined, agent, undefined, -1);
-  tree.root.state = isStateless ? NO_STATE : createStateScope({ declaration, values: options.state });
+  tree.root.state = isStateless
+    ? NO_STATE
+    : createStateScope({ declaration, values: options.state, isOpen: opensState });
   return tree;
 }
 
@@ -74,6 +76,7 @@ class SessionTree implements Tree {
   hasState = false;
   isClosed = false;
   storeError: Tree['storeError'];
+  traceContext: Tree['traceContext'];
   #questions: Tree['questions'] | undefined;
   #consumerCalls: Tree['consumerCalls'] | undefined;
   #requestIds: Set<string> | undefined;
@@ -166,8 +169,10 @@ export function createThread(
   return thread;
 }
 
-export const publish = (thread: Thread, draft: AgentEventDraft): undefined | Promise<void> =>
-  thread.tree.merge.publish(thread, draft);
+export function publish(thread: Thread, draft: AgentEventDraft): undefined | Promise<void> {
+  thread.tree.host.tracing?.see(thread, draft);
+  return thread.tree.merge.publish(thread, draft);
+}
 
 /** Tells a person something, in the host's name. */
 export function notice(thread: Thread, code: string, severity: 'info' | 'warning' | 'error', text: string): void {

@@ -14,6 +14,7 @@ import type {
   ToolDefinition,
   ToolDescriptor,
   ToolResultData,
+  TraceContext,
 } from '../contracts/index.js';
 import type { CrewPlan } from '../kernel/crew.js';
 import type { EventMerge, Origin } from '../kernel/event-merge.js';
@@ -40,6 +41,8 @@ export interface CompiledAgent {
   readonly limits: AgentLimits;
   /** State keys that it and all below it declare. */
   readonly declaration: StateDeclaration;
+  /** It or one below it may write state keys that nothing declares. */
+  readonly opensState: boolean;
   /** Every tool that it can reach is read-only. */
   readonly readOnly: boolean;
   /** State keys that take the result; undefined: none. */
@@ -240,6 +243,8 @@ export interface Tree {
   hasState: boolean;
   isClosed: boolean;
   storeError: { code: string; message: string } | undefined;
+  /** What the caller's own trace says of this run. */
+  traceContext: TraceContext | undefined;
 }
 
 export interface ToolOutcome {

@@ -4,11 +4,13 @@ import type {
   ElicitationResponse,
   Executor,
   HookResult,
+  ModelCallRecord,
   ModelMessage,
   ModelRequest,
   PermissionMode,
   SessionStreamData,
   ToolDescriptor,
+  TracedModelCall,
   TurnContext,
   TurnEnd,
 } from '../contracts/index.js';
@@ -24,6 +26,7 @@ import { instructionOf } from './instruction.js';
 import { addCost, beginWork, countModelCall, endWork } from './limits.js';
 import { ask, type QuestionDraft } from './questions.js';
 import { publish } from './session-tree.js';
+import { commitUpdates } from './state-updates.js';
 import type { RunEnd, RunRecord, Thread } from './thread.js';
 import { registerCall } from './tool-call.js';
 import { visibleTools } from './tool-policy.js';
@@ -192,6 +195,12 @@ export class Turn implements TurnContext, Activity {
     const { models } = this.thread.tree.host;
     return { resolve: (request: { requested?: Turn['model'] }) => models.resolve(request.requested) };
   }
+  get traceContext() {
+    return this.thread.tree.host.tracing?.contextOf(this.thread);
+  }
+  traceModelCall(call: TracedModelCall): ModelCallRecord | undefined {
+    return this.thread.tree.host.tracing?.beginModelCall(this.thread, call);
+  }
   get elicitation() {
     return {
       ask: (request: QuestionDraft, { signal }: { signal?: AbortSignal } = {}): Promise<ElicitationResponse> => {
@@ -217,6 +226,17 @@ export class Turn implements TurnContext, Activity {
 
   modelRequest(): ModelRequest {
     return new TurnRequest(this, this.thread);
+  }
+
+  stateValues(): Readonly<Bag> {
+    return this.thread.state.values();
+  }
+
+  writeState(delta: Readonly<Bag>): void {
+    const { thread, run } = this;
+    if (this.isClosed || (this.isCut && run.stop !== undefined) || thread.run !== run) return;
+    const updates = Object.entries(delta).map(([key, value]) => ({ key, value }));
+    if (updates.length > 0) commitUpdates(thread, updates);
   }
 
   newMessageId(): string {

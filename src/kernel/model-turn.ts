@@ -19,6 +19,8 @@ export interface ModelTurn {
   finish(): TurnEnd | undefined;
   /** Nothing usable: a malformed call, or neither content (thoughts are none) nor calls. */
   readonly isMalformed: boolean;
+  /** As the model said it last. */
+  readonly finishReason: string | undefined;
   /** Something of it has reached the consumer. */
   readonly hasSpoken: boolean;
   /** And more than thoughts. */
@@ -66,7 +68,7 @@ class Turn implements ModelTurn {
   readonly #messageId: string;
   readonly #calls: { call: ModelToolCall; index: number }[] = [];
   #usage: ModelUsage | undefined;
-  #finishReason: string | undefined;
+  finishReason: string | undefined;
   /** Place of the next part among the message's parts, as they stand joined. */
   #parts = 0;
   #lastKind = '';
@@ -81,7 +83,7 @@ class Turn implements ModelTurn {
   take(increment: ModelResponse): undefined | Promise<void> {
     assertAnswer(increment);
     if (increment.usage !== undefined) this.#usage = { ...this.#usage, ...amountsOf(increment.usage) };
-    if (increment.finishReason !== undefined) this.#finishReason = increment.finishReason;
+    if (increment.finishReason !== undefined) this.finishReason = increment.finishReason;
     const { content, toolCalls } = increment;
     let full: undefined | void | Promise<void>;
     if (content.length > 0) {
@@ -125,9 +127,9 @@ class Turn implements ModelTurn {
   }
 
   finish(): TurnEnd | undefined {
-    if (this.#hasRefused || this.#finishReason === 'refusal') return { reason: 'refusal' };
+    if (this.#hasRefused || this.finishReason === 'refusal') return { reason: 'refusal' };
     if (this.#calls.length === 0 || this.context.toolsOff) {
-      return this.#finishReason === 'length'
+      return this.finishReason === 'length'
         ? { reason: 'completed', data: { finishReason: 'length' } }
         : { reason: 'completed' };
     }
@@ -150,9 +152,9 @@ class Turn implements ModelTurn {
   }
 
   get isMalformed(): boolean {
-    if (this.#finishReason === 'malformed') return true;
+    if (this.finishReason === 'malformed') return true;
     // Nothing because it was refused or cut off is something else.
     const isEmpty = !this.hasAnswered && this.#calls.length === 0;
-    return isEmpty && this.#finishReason !== 'refusal' && this.#finishReason !== 'length';
+    return isEmpty && this.finishReason !== 'refusal' && this.finishReason !== 'length';
   }
 }

@@ -81,12 +81,16 @@ test.each(runnable.map((block): [string, Block] => [place(block), block]))(
   },
 );
 
-/** What the programs may import, from our sources. */
+/** What the programs import, from our sources: modules of theirs would know other classes. */
 async function modules(): Promise<Record<string, unknown>> {
-  return {
-    troupe: await import('../../src/index.js'),
-    'troupe/testing': await import('../../src/testing/index.js'),
-    'troupe/tools/workspace': await import('../../src/tools/workspace.js'),
-    zod: await import('zod'),
-  };
+  const named = new Set(
+    runnable.flatMap(({ code: text }) => [...text.matchAll(/from '(troupe\/[^']+)'/g)].map(([, name]) => name ?? '')),
+  );
+  const found: Record<string, unknown> = { troupe: await import('../../src/index.js'), zod: await import('zod') };
+  for (const name of named) {
+    const path = name.slice('troupe/'.length);
+    const isFolder = path === 'testing' || path.startsWith('executors/');
+    found[name] = await import(join(root, 'src', isFolder ? `${path}/index.ts` : `${path}.ts`));
+  }
+  return found;
 }

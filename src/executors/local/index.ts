@@ -38,10 +38,12 @@ async function turnOf(context: TurnContext): Promise<TurnEnd | undefined> {
     if (context.aborted) return undefined;
     if (!context.admitModelCall()) return undefined;
     const turn = createModelTurn(context, resolved.name);
+    const traced = context.traceModelCall?.({ model: resolved.name, provider: resolved.provider, attempt });
     const ask = () => openAnswer(context, resolved.model, request);
     const answer = context.hasHook('after_model') ? new HeldAnswer(context, turn, request) : turn;
     const failure = await callModel(context, answer, ask, resolved.provider);
     turn.publishUsage();
+    traced?.end({ finishReason: turn.finishReason, error: failure, isAborted: context.aborted });
     if (context.aborted) return undefined;
     if (failure?.code === HOOK_BLOCKED) return blocked(context, failure.message);
     if (failure === undefined && (!turn.isMalformed || context.toolsOff)) return turn.finish();
