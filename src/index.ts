@@ -18,6 +18,8 @@ export { parallel } from './define/parallel.js';
 export { sequential } from './define/sequential.js';
 export { tool } from './define/tool.js';
 export { transfer } from './define/transfer.js';
+export { type CommandHookOptions, commandHook } from './hooks/command.js';
+export { type HookSchemas, hookSchemas } from './hooks/schemas.js';
 export type {
   ElicitationCallback,
   Host,

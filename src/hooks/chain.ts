@@ -15,6 +15,8 @@ import { Call } from './hook-call.js';
 import { Outcome } from './outcome.js';
 
 const TIMEOUT_MS = 60_000;
+/** What a hook has under way when the host is closed ends within this. */
+const CLOSE_MS = 2_000;
 
 type Payload = HookPayloadBase & Bag;
 type Source = AnyHookDefinition | LifecycleInterceptor;
@@ -76,7 +78,9 @@ class HookChain implements LifecycleInterceptor {
   }
 
   async close(): Promise<void> {
-    for (const call of this.#open) call.abort('the host is being closed');
+    const open = [...this.#open];
+    for (const call of open) call.abort('the host is being closed');
+    await within(CLOSE_MS, Promise.allSettled(open.map(({ answer }) => answer)));
     await Promise.all(this.#sources.map((source) => ('close' in source ? source.close?.() : undefined)));
   }
 
@@ -127,15 +131,15 @@ class HookChain implements LifecycleInterceptor {
     return new Promise((resolve) => {
       const settle = (said: Said) => {
         cancel();
-        call.end();
         resolve(said);
       };
+      call.answer = answer.finally(() => call.end());
       const cancel = this.#schedule(() => {
         const fault = `the hook did not answer within ${timeoutMs / 1000} s`;
         call.abort(fault);
         settle({ fault });
       }, timeoutMs);
-      answer.then(
+      call.answer.then(
         (said) => settle(read(point, said)),
         (thrown) => settle(failed(thrown)),
       );
@@ -156,6 +160,16 @@ function toLink(source: Source): Link {
     timeoutMs: source.timeoutMs ?? TIMEOUT_MS,
     call: (_, payload, call) => source.run(payload as never, call),
   };
+}
+
+async function within(limitMs: number, work: Promise<unknown>): Promise<void> {
+  let cancel: () => void = () => {};
+  const late = new Promise<void>((resolve) => {
+    const timer = setTimeout(resolve, limitMs);
+    cancel = () => clearTimeout(timer);
+  });
+  await Promise.race([work, late]);
+  cancel();
 }
 
 const failed = (thrown: unknown): Said => ({ fault: `the hook failed: ${describeError(thrown).message}` });

@@ -59,6 +59,3 @@ export function modificationFault(point: string, modifications: Readonly<Record<
   }
   return undefined;
 }
-
-/** The names of what may be changed at a point. */
-export const modificationKeys = (point: string): readonly string[] => Object.keys(FORMS.get(point) ?? {});

@@ -4,9 +4,11 @@ import type { HookCall } from '../contracts/index.js';
 export class Call implements HookCall {
   #controller: AbortController | undefined;
   #abortedBecause: string | undefined;
+  /** What the hook will have answered. */
+  answer: Promise<unknown> | undefined;
   readonly #open: Set<Call>;
 
-  /** `open` holds it from the first reading of its signal until it is answered. */
+  /** `open` holds it from the first reading of its signal until it has answered, in time or not. */
   constructor(open: Set<Call>) {
     this.#open = open;
   }
@@ -24,10 +26,9 @@ export class Call implements HookCall {
   abort(reason: string): void {
     this.#abortedBecause = reason;
     this.#controller?.abort(new DOMException(reason, 'AbortError'));
-    this.#open.delete(this);
   }
 
-  /** It was answered. */
+  /** It has answered. */
   end(): void {
     this.#open.delete(this);
   }
