@@ -10,7 +10,7 @@ import { createHookChain } from './hooks/chain.js';
 import type { CompositionMachine } from './host/agent-logics.js';
 import type { HostParts } from './host/create-host.js';
 import { type BuiltinProvider, createModelRegistry } from './models/registry.js';
-import { createPolicyEngine } from './policy/engine.js';
+import { createHostPolicy } from './policy/host-policy.js';
 import { memoryStore } from './stores/memory.js';
 
 /** Model providers by the name before the slash. Each is imported when a model of it is first used. */
@@ -45,7 +45,7 @@ export const builtins: HostParts = {
     hierarchical: hierarchicalMachine as unknown as CompositionMachine,
   },
   models: ({ models = {} }) => createModelRegistry(models, providers),
-  policy: createPolicyEngine,
+  policy: createHostPolicy,
   hooks: createHookChain,
   store: memoryStore,
 };

@@ -16,6 +16,7 @@ import { systemClock } from '../kernel/clock.js';
 import { describeAgent } from '../kernel/definition.js';
 import { TroupeError, throwProblems } from '../kernel/errors.js';
 import { createLateTimer } from '../kernel/late-timer.js';
+import type { SavedRules } from '../kernel/policy-rules.js';
 import { createStamp } from '../kernel/stamp.js';
 import { type CompositionMachine, wireSession } from './agent-logics.js';
 import { createSession } from './agent-session.js';
@@ -41,7 +42,10 @@ export interface HostParts {
   /** By executor type: what reads its backends. */
   readonly backends: Readonly<Record<string, () => BackendReader>>;
   readonly models: (options: Pick<HostOptions, 'models'>) => ModelRegistry;
-  readonly policy: (sources: NonNullable<HostOptions['policy']>) => PolicyEvaluator;
+  readonly policy: (options: Pick<HostOptions, 'policy' | 'userPolicyFile'>) => {
+    readonly evaluator: PolicyEvaluator;
+    readonly savedRules?: SavedRules | undefined;
+  };
   readonly hooks: (
     sources: NonNullable<HostOptions['hooks']>,
     options: { clock: Clock },
@@ -70,13 +74,15 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
   const executors = new Map(Object.entries(parts.executors));
   const hooks = parts.hooks(options.hooks ?? [], { clock });
   const hookPoints: ReadonlySet<string> = new Set(hooks?.supportedHookPoints());
+  const policy = parts.policy(options);
   let pool: Pool | undefined;
   const core: HostCore = {
     clock,
     lateTimer: createLateTimer(clock),
     stamp: createStamp(clock, `${randomBytes(3).toString('hex')}-`),
     models: parts.models(options),
-    policy: parts.policy(options.policy ?? []),
+    policy: policy.evaluator,
+    savedRules: policy.savedRules,
     hooks,
     hookPoints,
     lifecycle: createLifecycle(hookPoints),

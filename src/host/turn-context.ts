@@ -24,6 +24,7 @@ import { createExecutor } from './executors.js';
 import { fireHook } from './fire-hook.js';
 import { instructionOf } from './instruction.js';
 import { addCost, beginWork, countModelCall, endWork } from './limits.js';
+import { inMode } from './plan-mode.js';
 import { ask, type QuestionDraft } from './questions.js';
 import { publish } from './session-tree.js';
 import { commitUpdates } from './state-updates.js';
@@ -177,7 +178,7 @@ export class Turn implements TurnContext, Activity {
     return this.run.input;
   }
   get systemInstruction(): string {
-    return this.thread.instruction ?? '';
+    return inMode(this.thread, this.thread.instruction ?? '');
   }
   get permissionMode(): PermissionMode {
     return this.thread.tree.settings.permissionMode;

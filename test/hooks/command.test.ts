@@ -207,7 +207,8 @@ test('it is given the project, and no keys and tokens', async () => {
   try {
     const command = `${node('console.log(JSON.stringify({ hookSpecificOutput: { args: { env: process.env, cwd: process.cwd() } } }))')}`;
     const said = await fire('before_tool', command, { projectDir: folder, env: { MINE: '1' } });
-    const { env, cwd } = (said.modifications ?? {}).args as { env: Record<string, string>; cwd: string };
+    const given = said.modifications?.args as { env: Record<string, string>; cwd: string };
+    const { env, cwd } = given;
     expect(cwd).toBe(folder);
     expect(env).toMatchObject({ TROUPE_PROJECT_DIR: folder, MINE: '1', LANG: 'C.UTF-8' });
     expect(Object.keys(env).filter((name) => /KEY|TOKEN|BASH_ENV/.test(name))).toEqual([]);
