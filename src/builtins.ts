@@ -1,3 +1,4 @@
+import { graphComposition } from '../compositions/graph.logic.js';
 import { hierarchicalMachine } from '../compositions/hierarchical.machine.js';
 import { loopMachine } from '../compositions/loop.machine.js';
 import { parallelMachine } from '../compositions/parallel.machine.js';
@@ -43,6 +44,7 @@ export const builtins: HostParts = {
     loop: loopMachine as unknown as CompositionMachine,
     transfer: transferMachine as unknown as CompositionMachine,
     hierarchical: hierarchicalMachine as unknown as CompositionMachine,
+    graph: graphComposition,
   },
   models: ({ models = {} }) => createModelRegistry(models, providers),
   policy: createHostPolicy,

@@ -99,5 +99,6 @@ function clearContext(thread: Thread, run: RunRecord): void {
   publish(thread, { type: 'custom', kind: CONTEXT_CLEARED, source: 'host' });
   thread.preloaded = 0;
   run.historyFrom = 0;
+  thread.compactAgainAt = 0;
   if (thread.parent === undefined) treeHooksOf(thread).source = 'clear';
 }

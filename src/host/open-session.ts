@@ -184,6 +184,7 @@ function begin(
       hostToolExecution: options.hostToolExecution ?? true,
       streaming: options.streaming ?? true,
       maxBudgetUsd: options.maxBudgetUsd ?? Number.POSITIVE_INFINITY,
+      contextBudget: options.contextBudget,
     },
     ...(past !== undefined && { seq: past.seq }),
     // What the application and the user share comes from the store, and goes before what this session remembers of it.
@@ -192,6 +193,7 @@ function begin(
     }),
   });
   tree.traceContext = options.traceContext;
+  tree.userId = options.userId ?? handle?.head?.metadata.userId ?? 'local';
   if (past !== undefined) applyPast(tree, past);
   const { root } = tree;
   if (agent.behaviour === 'turn' && agent.driver.descriptor.executor !== 'local')

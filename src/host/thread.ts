@@ -3,6 +3,7 @@ import type {
   AgentDefinition,
   AgentDescriptor,
   ContentPart,
+  ContextBudget,
   Executor,
   GenerationConfig,
   ModelInterface,
@@ -191,6 +192,8 @@ export interface Thread extends Origin {
   /** A tool without `readOnly` or `idempotent` has run here or below. */
   hadSideEffects: boolean;
   instruction: string | undefined;
+  /** Estimated tokens at which a compaction that came to nothing is tried again. */
+  compactAgainAt: number;
 }
 
 /** Choices for a whole tree that a caller may change while it runs. */
@@ -201,6 +204,7 @@ export interface TreeSettings {
   hostToolExecution: boolean;
   streaming: boolean;
   maxBudgetUsd: number;
+  contextBudget: ContextBudget | undefined;
 }
 
 /** One session tree: the root session and everything below it, with one log and one merged stream. */
@@ -243,6 +247,7 @@ export interface Tree {
   hasState: boolean;
   isClosed: boolean;
   storeError: { code: string; message: string } | undefined;
+  userId: string;
   /** What the caller's own trace says of this run. */
   traceContext: TraceContext | undefined;
 }

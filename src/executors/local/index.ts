@@ -25,6 +25,11 @@ const shared: Executor = { turn: (_, context) => turnOf(context) };
 async function turnOf(context: TurnContext): Promise<TurnEnd | undefined> {
   const requested = context.modelConfig.resolve({ agent: context.agentId, requested: context.model, purpose: 'turn' });
   const resolved = requested instanceof Promise ? await requested : requested;
+  const fitting = context.fitContext?.();
+  if (fitting !== undefined) {
+    await fitting;
+    if (context.aborted) return undefined;
+  }
   let request = context.modelRequest();
   if (context.hasHook('before_model') || context.hasHook('before_tool_selection')) {
     const prepared = await askBeforeModel(context, request);
