@@ -1,17 +1,20 @@
 import { resolve } from 'node:path';
 import type { AgentEvent } from '../contracts/events.js';
-import type { AgentDefinition, ModelInterface, ToolDefinition } from '../contracts/index.js';
+import type { AgentDefinition, ModelInterface, ToolDefinition, Toolset } from '../contracts/index.js';
+import type { Project, ProjectOptions } from '../define/project/project.js';
 import type { Host, HostOptions, Run, RunResult } from '../host/types.js';
 import { chooseModel, withModelHint } from './choose-model.js';
 import { type CommandIo, showCursor } from './command-io.js';
 import { exitCodeOf, exitCodes } from './exit-codes.js';
 import { visibleLine, visibleLines } from './plain-text.js';
+import { projectFor } from './project-trust.js';
 import { createQuestionDesk } from './question-desk.js';
 import type { Prompter } from './question-form.js';
 import { inputOf, readPrompt } from './read-prompt.js';
 import { badUse } from './report-error.js';
 import { createRunProgress, type RunProgress } from './run-progress.js';
 import { createRunView } from './run-view.js';
+import type { TrustParts } from './trust.js';
 
 export interface RunCommand {
   file: string;
@@ -25,6 +28,8 @@ export interface RunCommand {
   script?: string | undefined;
   maxBudgetUsd?: string | undefined;
   root?: string | undefined;
+  /** All that the folder brings counts, for this run. */
+  trust?: boolean | undefined;
 }
 
 /** What the command is made of, so that it can be tested without a model. */
@@ -36,6 +41,12 @@ export interface RunParts {
   loadModel(scriptPath: string): Promise<ModelInterface>;
   workspaceTools(root: string): readonly ToolDefinition[];
   createHost(options: HostOptions): Host;
+  /** What the folder of the run and the user bring to it. */
+  openProject(options: ProjectOptions): Promise<Project>;
+  trustProject: TrustParts['trustProject'];
+  /** The file is one, or the name of an agent that was found. */
+  isFile(file: string): boolean;
+  mcpTools(servers: Project['mcpServers']): Promise<Toolset>;
   prompter(signal: AbortSignal): Promise<Prompter>;
 }
 
@@ -53,15 +64,24 @@ export async function runCommand(command: RunCommand, io: CommandIo, parts: RunP
   const signals = watchSignals(io, () => stopRun);
   try {
     const prompt = await readPrompt(command.prompt, io);
-    const loaded = await parts.loadDefinition(command.file);
+    const canAsk = io.stdin.isTTY === true && io.stderr.isTTY;
+    const project = await projectFor(
+      { folder: io.cwd },
+      { trust: command.trust === true, prompter: canAsk ? parts.prompter : undefined },
+      io,
+      parts,
+    );
+    const loaded = await definitionOf(command.file, project, parts);
     for (const notice of loaded.notices) void io.stderr.write(`troupe: ${visibleLine(notice)}\n`);
     const scriptPath = command.script === undefined ? loaded.script : resolve(io.cwd, command.script);
     const scripted = scriptPath === undefined ? undefined : await parts.loadModel(scriptPath);
-    const canAsk = io.stdin.isTTY === true && io.stderr.isTTY;
     const answersItself = command.yes === true || command.no === true;
     const host = parts.createHost({
       ...(scripted === undefined ? {} : { models: { scripted } }),
-      tools: parts.workspaceTools(resolve(io.cwd, command.root ?? '.')),
+      tools: [...parts.workspaceTools(resolve(io.cwd, command.root ?? '.')), ...(await serverTools(project, parts))],
+      trust: project.trusted,
+      ...(project.hooks.length > 0 && { hooks: project.hooks }),
+      ...(project.policy.length > 0 && { policy: project.policy }),
       elicitation: canAsk || answersItself ? 'respond' : 'deny',
       agents: [loaded.definition],
     });
@@ -83,6 +103,22 @@ export async function runCommand(command: RunCommand, io: CommandIo, parts: RunP
   } finally {
     signals.off();
   }
+}
+
+/** The definition in a file, or the agent of that name that the folder or the user brings. */
+async function definitionOf(
+  file: string,
+  project: Project,
+  parts: RunParts,
+): Promise<Awaited<ReturnType<RunParts['loadDefinition']>>> {
+  if (parts.isFile(file) || !project.items.some(({ kind, name }) => kind === 'agent' && name === file)) {
+    return parts.loadDefinition(file);
+  }
+  return project.agent(file);
+}
+
+async function serverTools({ mcpServers }: Project, parts: RunParts): Promise<readonly Toolset[]> {
+  return Object.keys(mcpServers).length === 0 ? [] : [await parts.mcpTools(mcpServers)];
 }
 
 function startRun(

@@ -68,7 +68,7 @@ function gather(stream: Readable, limit: number, onTooMuch?: () => void): () => 
   const chunks: Buffer[] = [];
   let length = 0;
   stream.on('data', (chunk: Buffer) => {
-    if (length >= limit) return;
+    if (length > limit) return;
     chunks.push(chunk.subarray(0, limit - length));
     length += chunk.length;
     if (length > limit) onTooMuch?.();

@@ -42,7 +42,7 @@ export interface HostParts {
   /** By executor type: what reads its backends. */
   readonly backends: Readonly<Record<string, () => BackendReader>>;
   readonly models: (options: Pick<HostOptions, 'models'>) => ModelRegistry;
-  readonly policy: (options: Pick<HostOptions, 'policy' | 'userPolicyFile'>) => {
+  readonly policy: (options: Pick<HostOptions, 'policy' | 'userPolicyFile' | 'trust'>) => {
     readonly evaluator: PolicyEvaluator;
     readonly savedRules?: SavedRules | undefined;
   };
