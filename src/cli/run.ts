@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { AgentEvent } from '../contracts/events.js';
-import type { AgentDefinition, ModelInterface, ToolDefinition, Toolset } from '../contracts/index.js';
+import type { AgentDefinition, ModelInterface, SessionProvider, ToolDefinition, Toolset } from '../contracts/index.js';
 import type { Project, ProjectOptions } from '../define/project/project.js';
 import type { Host, HostOptions, Run, RunResult } from '../host/types.js';
 import { chooseModel, withModelHint } from './choose-model.js';
@@ -28,6 +28,9 @@ export interface RunCommand {
   script?: string | undefined;
   maxBudgetUsd?: string | undefined;
   root?: string | undefined;
+  /** Directory of the sessions. */
+  store?: string | undefined;
+  ephemeral?: boolean | undefined;
   /** All that the folder brings counts, for this run. */
   trust?: boolean | undefined;
 }
@@ -40,6 +43,7 @@ export interface RunParts {
   ): Promise<{ definition: AgentDefinition; script?: string | undefined; notices: readonly string[] }>;
   loadModel(scriptPath: string): Promise<ModelInterface>;
   workspaceTools(root: string): readonly ToolDefinition[];
+  openStore(dir: string | undefined): SessionProvider;
   createHost(options: HostOptions): Host;
   /** What the folder of the run and the user bring to it. */
   openProject(options: ProjectOptions): Promise<Project>;
@@ -82,6 +86,7 @@ export async function runCommand(command: RunCommand, io: CommandIo, parts: RunP
       trust: project.trusted,
       ...(project.hooks.length > 0 && { hooks: project.hooks }),
       ...(project.policy.length > 0 && { policy: project.policy }),
+      store: parts.openStore(command.store),
       elicitation: canAsk || answersItself ? 'respond' : 'deny',
       agents: [loaded.definition],
     });
@@ -134,6 +139,7 @@ function startRun(
       ...(mode === undefined ? {} : { permissionMode: mode }),
       ...(model === undefined ? {} : { model }),
       ...(maxBudgetUsd === undefined ? {} : { maxBudgetUsd }),
+      ...(command.ephemeral === true ? { ephemeral: true } : {}),
     });
   } catch (thrown) {
     throw withModelHint(thrown, { isScripted });
@@ -193,6 +199,8 @@ function endSentence({ reason, data }: RunResult): string {
 
 function checkOptions(command: RunCommand): number | undefined {
   if (command.yes === true && command.no === true) throw badUse('--yes and --no exclude each other: give one of them');
+  if (command.ephemeral === true && command.store !== undefined)
+    throw badUse('--store and --ephemeral exclude each other: give one of them');
   if (command.mode !== undefined && ![...modes, ...foreignModes].includes(command.mode))
     throw badUse(`no mode "${command.mode}": choose one of ${modes.join(', ')}`);
   if (command.maxBudgetUsd === undefined) return undefined;

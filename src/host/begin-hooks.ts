@@ -9,7 +9,7 @@ import { checkOutput } from './output.js';
 import { askAbout, copyOf } from './run-hooks.js';
 import { admitInput, publishInput, toRunInput } from './run-start.js';
 import { enter, leave, publish } from './session-tree.js';
-import type { RunRecord, Thread } from './thread.js';
+import type { RunEnd, RunRecord, Thread } from './thread.js';
 
 interface Opening {
   readonly messageId: string;
@@ -65,7 +65,7 @@ class Beginning {
     if (thread.run !== run) return;
     publishInput(thread, { ...this.opening, content: contentOf(run) });
     for (const tell of this.#untold) tell();
-    const outcome = refusal ?? (await this.#askAgent());
+    const outcome = refusal ?? (await askAgent(thread, run, this.#context));
     if (thread.run !== run) return;
     hooks.cutWait = undefined;
     if (run.stop !== undefined) return endRun(thread, run.stop);
@@ -101,28 +101,31 @@ class Beginning {
     const content = said?.modifications?.content as ContentPart[] | undefined;
     return content === undefined ? undefined : takeContent(thread, run, content);
   }
+}
 
-  /** `before_run` for the root, `before_agent` for every thread. */
-  async #askAgent(): Promise<{ blocked: HookResult } | { response: string } | undefined> {
-    const { thread, run } = this;
-    const points = thread.parent === undefined ? ['before_run', 'before_agent'] : ['before_agent'];
-    for (const point of points) {
-      const said = await askAbout(thread, run, point, { prompt: copyOf(contentOf(run)) });
-      const block = blockIn(said);
-      if (block !== undefined) return block;
-      const response = said?.modifications?.response;
-      if (typeof response === 'string') return { response };
-      const context = contextIn(said);
-      if (context !== undefined) this.#context.push(context);
-    }
-    return undefined;
+/** `before_run` for the root, `before_agent` for every thread. What they add for the model goes to `context`. */
+export async function askAgent(
+  thread: Thread,
+  run: RunRecord,
+  context: string[],
+): Promise<{ blocked: HookResult } | { response: string } | undefined> {
+  const points = thread.parent === undefined ? ['before_run', 'before_agent'] : ['before_agent'];
+  for (const point of points) {
+    const said = await askAbout(thread, run, point, { prompt: copyOf(contentOf(run)) });
+    const block = blockIn(said);
+    if (block !== undefined) return block;
+    const response = said?.modifications?.response;
+    if (typeof response === 'string') return { response };
+    const added = contextIn(said);
+    if (added !== undefined) context.push(added);
   }
+  return undefined;
 }
 
 const blockIn = (said: HookResult | undefined): { blocked: HookResult } | undefined =>
   said === undefined || said.action === 'proceed' ? undefined : { blocked: said };
 
-function contextIn(said: HookResult | undefined): string | undefined {
+export function contextIn(said: HookResult | undefined): string | undefined {
   const context = said?.modifications?.additionalContext;
   return typeof context === 'string' && context !== '' ? context : undefined;
 }
@@ -161,14 +164,23 @@ function jsonIn(content: ContentPart[]): unknown {
   }
 }
 
-function refuse(thread: Thread, { reason }: HookResult): void {
+const refuse = (thread: Thread, said: HookResult): void => endRun(thread, refusalOf(thread, said));
+
+/** The end of a run that a hook blocks; its error is published. */
+export function refusalOf(thread: Thread, { reason }: HookResult): RunEnd {
   const message = reason ?? 'a hook blocked the run';
   publish(thread, { type: 'error', code: 'HOOK_BLOCKED', message, fatal: false });
-  endRun(thread, { reason: 'failed', data: { code: 'HOOK_BLOCKED', message } });
+  return { reason: 'failed', data: { code: 'HOOK_BLOCKED', message } };
 }
 
 /** A hook answers in the agent's place; nothing of the agent runs, and no `after_agent` hook is asked. */
 async function answer(thread: Thread, run: RunRecord, response: string): Promise<void> {
+  const end = await answerOf(thread, run, response);
+  if (thread.run === run) endRun(thread, run.stop ?? end);
+}
+
+/** The end of a run that a hook has answered; the answer is published. */
+export async function answerOf(thread: Thread, run: RunRecord, response: string): Promise<RunEnd> {
   const messageId = thread.tree.host.stamp.nextId();
   publish(thread, { type: 'message', messageId, role: 'agent', content: toParts(response), source: 'host' });
   thread.tree.merge.completeMessage(thread);
@@ -176,16 +188,15 @@ async function answer(thread: Thread, run: RunRecord, response: string): Promise
   run.lastMessageId = messageId;
   hooksOf(run).isAnswered = true;
   const verdict = await checkOutput(thread, { reason: 'completed', data: { result: response } });
-  if (thread.run !== run) return;
   const unfit = { code: 'OUTPUT_INVALID', message: 'what a hook answered does not fit the output schema' };
-  endRun(thread, run.stop ?? (verdict === 'again' ? { reason: 'failed', data: unfit } : verdict));
+  return verdict === 'again' ? { reason: 'failed', data: unfit } : verdict;
 }
 
 /**
  * Words of hooks for the model: of its own, and of the compositions above, which hand theirs on. They are part of the
  * conversation, in the log and for whoever keeps it elsewhere.
  */
-function tellContext(thread: Thread, run: RunRecord, own: readonly string[]): void {
+export function tellContext(thread: Thread, run: RunRecord, own: readonly string[]): void {
   if (thread.agent.behaviour !== 'turn') {
     if (own.length > 0) hooksOf(run).context = own.join('\n\n');
     return;

@@ -29,7 +29,7 @@ import { createLifecycle } from './lifecycle.js';
 import { closeTree } from './open-session.js';
 import { hostOptionFaults } from './option-keys.js';
 import { createPermits } from './permits.js';
-import { startRun } from './run.js';
+import { resumeRun, startRun } from './run.js';
 import { notice } from './session-tree.js';
 import { createToolsets, isToolset, toolsetProblems } from './toolsets.js';
 import { Tracing } from './tracing.js';
@@ -142,6 +142,7 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
   const host: Host = {
     run: (agent, input, runOptions = {}) => startRun(core, agent as AgentDefinition, input as string, runOptions),
     session: (agent, runOptions = {}) => createSession(core, agent as AgentDefinition, runOptions),
+    resume: (sessionId, resumeOptions = {}) => resumeRun(core, sessionId, resumeOptions),
     attach: (sessionId, { after } = {}) => attach(core, sessionId, { after }),
     list: async (agentName) => core.store.list(agentName, { appName: core.appName }),
     async delete(sessionId) {

@@ -7,6 +7,7 @@ const HOST_KINDS: ReadonlySet<string> = new Set([
   'context',
   'context_cleared',
   'decision',
+  'interrupted',
 ]);
 /** The host stamps these: where an event comes from is not the executor's to say. */
 const STAMPED = ['id', 'seq', 'timestamp', 'threadId', 'agentId', 'runId', 'streamId'];

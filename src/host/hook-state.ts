@@ -6,6 +6,7 @@ export function hooksOf(run: RunRecord): RunHooks {
     cutWait: undefined,
     wasSentBack: false,
     phase: 'open',
+    isUnasked: false,
     isAnswered: false,
     prompt: undefined,
     context: undefined,

@@ -34,8 +34,10 @@ export interface ModelRegistry {
 export interface Lifecycle {
   /** Begins a run that is recorded and has said nothing yet: asks the hooks, publishes its message, lets it go. */
   begin(thread: Thread, message: { messageId: string; role: 'user' | 'developer' }): void;
+  /** The same for a run that is gone on with: what was asked before it is not asked again. */
+  resume(thread: Thread): void;
   /** Asks about the words that wait for a thread; nothing when there is nothing to ask. */
-  reviewSteers(thread: Thread): undefined | Promise<void>;
+  beforeTurn(thread: Thread): undefined | Promise<void>;
   /** True: the run ends later, or goes on. */
   end(thread: Thread, end: RunEnd, report: EndReport): boolean;
   /** Publishes a notice, as its hooks would have it. */

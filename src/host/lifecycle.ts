@@ -4,6 +4,7 @@ import { eventGate } from './event-hooks.js';
 import { askHooks } from './fire-hook.js';
 import type { HostCore, Lifecycle } from './host-core.js';
 import { publishNotice } from './notice-hooks.js';
+import { askIfUnasked, resumeWithHooks } from './resume-hooks.js';
 import { reviewSteers } from './steer-hooks.js';
 
 const POINTS = [
@@ -19,7 +20,8 @@ export const createLifecycle = (hookPoints: HostCore['hookPoints']): Lifecycle |
 const lifecycle: Lifecycle = {
   begin: (thread, opening) => beginWithHooks(thread, opening, reviewSteers),
   end: endWithHooks,
-  reviewSteers,
+  resume: resumeWithHooks,
+  beforeTurn: (thread) => askIfUnasked(thread) ?? reviewSteers(thread),
   notice: publishNotice,
   sessionEnded({ root, endReason, hooks }) {
     // What never began does not end.

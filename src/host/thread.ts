@@ -27,6 +27,8 @@ import type { AgentTools } from './agent-tools.js';
 import type { CrewState } from './crew-state.js';
 import type { HostCore } from './host-core.js';
 import type { Question } from './questions.js';
+import type { ThreadPast } from './recovery/past.js';
+import type { Recovery } from './recovery/recovery.js';
 import type { Call } from './tool-call.js';
 
 /** A definition as it stands at one place of a tree: what its surroundings give it is settled here, once per host. */
@@ -125,6 +127,8 @@ export interface RunHooks {
   wasSentBack: boolean;
   /** `ending`: the hooks at its end are asked; `final`: how it ends stands. */
   phase: 'open' | 'ending' | 'final';
+  /** It was taken up before its first turn: whether it may run is still to be asked. */
+  isUnasked: boolean;
   /** A hook has answered in the agent's place. */
   isAnswered: boolean;
   /** What the run was asked; kept for `after_agent`. */
@@ -192,6 +196,8 @@ export interface Thread extends Origin {
   /** A tool without `readOnly` or `idempotent` has run here or below. */
   hadSideEffects: boolean;
   instruction: string | undefined;
+  /** What the log says of its run, in a tree that was taken up in the middle of it; used up as the run goes on. */
+  past: ThreadPast | undefined;
   /** Estimated tokens at which a compaction that came to nothing is tried again. */
   compactAgainAt: number;
 }
@@ -246,6 +252,8 @@ export interface Tree {
   /** Some state key is declared. */
   hasState: boolean;
   isClosed: boolean;
+  /** Of a tree that was taken up in the middle of a run. */
+  recovery: Recovery | undefined;
   storeError: { code: string; message: string } | undefined;
   userId: string;
   /** What the caller's own trace says of this run. */

@@ -41,6 +41,8 @@ export interface EventMerge<O extends Origin = Origin> {
   publish(origin: O, draft: AgentEventDraft): undefined | Promise<void>;
   /** The same for a piece of an agent's message, without a draft object. */
   publishMessage(origin: O, messageId: string, role: string, content: ContentPart[]): undefined | Promise<void>;
+  /** Gives an event that is in the log already to the readers once more, as it is. */
+  show(origin: O, event: AgentEvent): void;
   /** Stamps one event into the log only. */
   record(origin: O, draft: AgentEventDraft): void;
   /** Closes the message in flight of a thread: it goes to the log, whole. */
@@ -205,6 +207,10 @@ class Merge<O extends Origin> implements EventMerge<O>, MergeSource {
     return this.#deliver(origin, event, true);
   }
 
+  show(origin: O, event: AgentEvent): void {
+    void this.#deliver(origin, event, false);
+  }
+
   record(origin: O, draft: AgentEventDraft): void {
     const event = this.#stamped(origin, draft);
     if (this.#passage?.isHeld) return this.#passage.behind(() => this.#keep(event, origin));
@@ -212,7 +218,7 @@ class Merge<O extends Origin> implements EventMerge<O>, MergeSource {
   }
 
   #keep(event: AgentEvent, origin: O): void {
-    this.#complete(origin, false);
+    if (origin.message !== undefined && !WITHIN_MESSAGE.has(event.type)) this.#complete(origin, false);
     this.#log.append(event, origin);
   }
 
@@ -371,10 +377,10 @@ class Merge<O extends Origin> implements EventMerge<O>, MergeSource {
   #deliver(origin: Origin, event: AgentEvent, mayWait: boolean): undefined | Promise<void> {
     // Whoever shows progress without waiting for room shows no more of it than there is room for.
     if (origin.waiting > this.#highWater && event.type === 'tool_update') return undefined;
-    const entry: Entry = { event, seq: event.seq, origin: undefined, next: undefined };
+    const entry: Entry = { event, seq: this.seq, origin: undefined, next: undefined };
     this.tail.next = entry;
     this.tail = entry;
-    if (this.#held !== undefined && event.seq > this.#heldUntilSeq) this.#held = undefined;
+    if (this.#held !== undefined && this.seq > this.#heldUntilSeq) this.#held = undefined;
     if (this.observers !== undefined && this.observers.size > 0) this.#tellObservers();
     const { consumer } = this;
     // Where nothing but promises is waited for, nobody else would have a turn: timers, other threads, observers.

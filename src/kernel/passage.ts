@@ -41,8 +41,8 @@ export class Passage<O> {
       this.#waiting.push(() => {
         const go = (event: AgentEvent) => {
           // Room is for who published it to wait for, not for those behind.
-          const full = this.admit(event, origin);
           this.heldFrom = seq;
+          const full = this.admit(event, origin);
           if (full === undefined) resolve();
           else void full.then(resolve);
         };

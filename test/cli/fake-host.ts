@@ -3,6 +3,7 @@ import type { AgentDefinition, AgentEvent } from '../../src/contracts/index.js';
 import { agent } from '../../src/define/agent.js';
 import type { Project } from '../../src/define/project/project.js';
 import type { Host, HostOptions, Run, RunOptions, RunResult } from '../../src/host/types.js';
+import { memoryStore } from '../../src/stores/memory.js';
 import { eventList, type Step } from './event-list.js';
 
 export interface FakeRun {
@@ -107,6 +108,7 @@ export function fakeHost(run: FakeRun, more: Partial<RunParts> & { definition?: 
       mcpTools: async () => ({ kind: 'toolset', tools: async () => [] }) as never,
       loadModel: async () => ({ generate: () => Promise.reject(), generateStream: () => Promise.reject() }) as never,
       workspaceTools: () => [],
+      openStore: memoryStore,
       createHost(options) {
         hostOptions.push(options);
         return host;
