@@ -25,6 +25,8 @@ type Source = AnyHookDefinition | LifecycleInterceptor;
 type Said = { result: HookResult | undefined } | { fault: string };
 
 interface Link {
+  /** In a sentence. */
+  readonly label: string;
   readonly points: ReadonlySet<string>;
   readonly timeoutMs: number;
   call(point: string, payload: Payload, call: Call): unknown;
@@ -117,17 +119,17 @@ class HookChain implements LifecycleInterceptor {
     const call = new Call(this.#open);
     try {
       const said = link.call(point, payload, call);
-      if (isThenable(said)) return this.#inTime(point, link.timeoutMs, Promise.resolve(said), call);
+      if (isThenable(said)) return this.#inTime(point, link, Promise.resolve(said), call);
       call.end();
-      return read(point, said);
+      return read(point, link.label, said);
     } catch (thrown) {
       call.end();
-      return failed(thrown);
+      return failed(link.label, thrown);
     }
   }
 
   /** Resolves an answer, or its fault once the time is over. */
-  #inTime(point: string, timeoutMs: number, answer: Promise<unknown>, call: Call): Promise<Said> {
+  #inTime(point: string, { label, timeoutMs }: Link, answer: Promise<unknown>, call: Call): Promise<Said> {
     return new Promise((resolve) => {
       const settle = (said: Said) => {
         cancel();
@@ -135,13 +137,13 @@ class HookChain implements LifecycleInterceptor {
       };
       call.answer = answer.finally(() => call.end());
       const cancel = this.#schedule(() => {
-        const fault = `the hook did not answer within ${timeoutMs / 1000} s`;
+        const fault = `${label} did not answer within ${timeoutMs / 1000} s`;
         call.abort(fault);
         settle({ fault });
       }, timeoutMs);
       call.answer.then(
-        (said) => settle(read(point, said)),
-        (thrown) => settle(failed(thrown)),
+        (said) => settle(read(point, label, said)),
+        (thrown) => settle(failed(label, thrown)),
       );
     });
   }
@@ -150,12 +152,14 @@ class HookChain implements LifecycleInterceptor {
 function toLink(source: Source): Link {
   if (!('point' in source)) {
     return {
+      label: 'the hook',
       points: new Set(source.supportedHookPoints()),
       timeoutMs: TIMEOUT_MS,
       call: (point, payload) => source.fire(point, payload),
     };
   }
   return {
+    label: source.name === undefined ? 'the hook' : `the hook "${source.name}"`,
     points: new Set([source.point]),
     timeoutMs: source.timeoutMs ?? TIMEOUT_MS,
     call: (_, payload, call) => source.run(payload as never, call),
@@ -172,19 +176,21 @@ async function within(limitMs: number, work: Promise<unknown>): Promise<void> {
   cancel();
 }
 
-const failed = (thrown: unknown): Said => ({ fault: `the hook failed: ${describeError(thrown).message}` });
+const failed = (label: string, thrown: unknown): Said => ({
+  fault: `${label} failed: ${describeError(thrown).message}`,
+});
 
 /** Nothing is consent; anything else must have the form of an answer. */
-function read(point: string, said: unknown): Said {
+function read(point: string, label: string, said: unknown): Said {
   if (said === undefined || said === null) return { result: undefined };
   if (!isRecord(said) || (typeof said.action !== 'string' && said.continue !== false)) {
-    return { fault: 'the hook answered with something that is not { action, reason?, modifications? }' };
+    return { fault: `${label} answered with something that is not { action, reason?, modifications? }` };
   }
   const { modifications } = said;
   if (modifications !== undefined) {
-    if (!isRecord(modifications)) return { fault: "the hook's modifications are not an object" };
+    if (!isRecord(modifications)) return { fault: `${label} has modifications that are not an object` };
     const fault = modificationFault(point, modifications);
-    if (fault !== undefined) return { fault };
+    if (fault !== undefined) return { fault: `${label} ${fault}` };
   }
   return {
     result: { ...(said as unknown as HookResult), action: typeof said.action === 'string' ? said.action : 'block' },

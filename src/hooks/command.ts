@@ -44,7 +44,7 @@ export function commandHook<const P extends HookPoint>(options: CommandHookOptio
     const own = call === undefined ? AbortSignal.timeout(timeoutMs) : undefined;
     const signal = own ?? (call as HookCall).signal;
     if (sandbox !== undefined && !(await sandbox.available())) {
-      throw new Error(`${name} runs in a sandbox only, and there is none here`);
+      throw new Error('it runs in a sandbox only, and there is none here');
     }
     const end = await runHookProcess({
       ...(sandbox === undefined ? program : sandbox.wrap(program.command, program.args, { root })),
@@ -53,7 +53,7 @@ export function commandHook<const P extends HookPoint>(options: CommandHookOptio
       input: `${inputOf(point, payload)}\n`,
       signal,
     });
-    if (signal.aborted) throw new Error(`${name} did not answer in its time`);
+    if (signal.aborted) throw new Error('it did not answer in its time');
     return resultOfProcess(point, name, end);
   }
   return { point, name, timeoutMs, run: run as HookDefinition<P>['run'] };

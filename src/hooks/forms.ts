@@ -52,10 +52,10 @@ export function modificationFault(point: string, modifications: Readonly<Record<
     const form = Object.hasOwn(forms, key) ? forms[key] : undefined;
     if (form === undefined) {
       const may = Object.keys(forms).join(', ') || 'nothing';
-      return `the hook wants to change "${key}"; at ${point} it may change: ${may}`;
+      return `wants to change "${key}"; at ${point} it may change: ${may}`;
     }
     const [fits, be] = form;
-    if (!fits(value)) return `the hook's ${key} must be ${be}`;
+    if (!fits(value)) return `has a ${key} that is not ${be}`;
   }
   return undefined;
 }

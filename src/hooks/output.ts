@@ -26,7 +26,7 @@ const FIELDS: Readonly<Record<string, (value: unknown) => boolean>> = {
 export function resultOfProcess(point: string, name: string, end: HookProcessEnd): HookResult {
   const { code, stdout, stderr, isTooLong } = end;
   if (isTooLong) return unknownOutput(point, name, stdout, 'it is longer than is taken');
-  if (code === null) throw new Error(`${name} was ended by a signal`);
+  if (code === null) throw new Error('it was ended by a signal');
   const complaint = cutText(stderr.trim(), LONGEST_TEXT);
   if (code >= 2) return { action: 'block', reason: complaint || `${name} ended with exit code ${code}` };
   if (code === 1) return { action: 'proceed', ...noticeOf('HOOK_FAILED', `${name}: ${complaint || 'exit code 1'}`) };
@@ -64,7 +64,7 @@ function readOutput(point: string, stdout: string): HookResult | string {
   }
   const { hookEventName, ...modifications } = (said.hookSpecificOutput ?? {}) as Record<string, unknown>;
   const fault = modificationFault(point, modifications);
-  if (fault !== undefined) return fault;
+  if (fault !== undefined) return `it ${fault}`;
   const { decision, reason, stopReason, suppressOutput, systemMessage } = said as Record<string, never>;
   const result: HookResult = { action: decision === undefined ? 'proceed' : (DECISIONS[decision] as string) };
   if (reason !== undefined) result.reason = reason;

@@ -22,7 +22,7 @@ export function stopRun(thread: Thread, stop: RunStop): void {
   const { run, tree } = thread;
   if (run === undefined || run.stop !== undefined) return;
   // It has ended; only a hook that watches is still waited for.
-  if (run.hooks?.phase === 'final') return run.hooks.cutWait?.();
+  if (run.hooks?.phase === 'final' || run.hooks?.phase === 'ended') return run.hooks.cutWait?.();
   run.stop = stop;
   run.stoppedAt = tree.host.clock.now();
   run.left = thread.actor.getSnapshot().value;
@@ -94,7 +94,7 @@ export function endNow(thread: Thread, end: RunEnd, report: EndReport): void {
   tree.merge.completeMessage(thread);
   stopWorkTimer(run);
   const publishEnd = () => {
-    if (thread.run !== run) return;
+    if (thread.run !== run || run.hooks?.phase === 'ended') return;
     if (thread.steers.length > 0 && isProlonged(thread, run, end)) return goOn(thread);
     thread.run = undefined;
     thread.isPaused = false;
@@ -120,7 +120,7 @@ export function endNow(thread: Thread, end: RunEnd, report: EndReport): void {
     if (passed === undefined) return tellEnd();
     // Its last event is still with a hook: until it is out nothing follows.
     thread.run = run;
-    hooksOf(run).phase = 'final';
+    hooksOf(run).phase = 'ended';
     enter(tree);
     void passed.then(() => {
       thread.run = undefined;

@@ -36,10 +36,13 @@ export async function askAbout(
 export function livingAt(thread: Thread): Thread | undefined {
   if (thread.tree.isClosed) return undefined;
   const { root } = thread.tree;
-  const at = thread.run === undefined && thread.end !== undefined ? root : thread;
+  const at = isOver(thread) ? root : thread;
   // Between two runs of a session that stands there is room before the next.
-  return at === root && at.run === undefined && at.endsSession ? undefined : at;
+  return at === root && isOver(root) && root.endsSession ? undefined : at;
 }
+
+const isOver = ({ run, end }: Thread): boolean =>
+  run === undefined ? end !== undefined : run.hooks?.phase === 'ended';
 
 /** A copy that a hook may do with as it likes. */
 export const copyOf = <T>(value: T): T => (value === undefined ? value : (JSON.parse(JSON.stringify(value)) as T));

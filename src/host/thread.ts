@@ -125,8 +125,8 @@ export interface RunHooks {
   cutWait: (() => void) | undefined;
   /** An `after_agent` hook has sent it back once. */
   wasSentBack: boolean;
-  /** `ending`: the hooks at its end are asked; `final`: how it ends stands. */
-  phase: 'open' | 'ending' | 'final';
+  /** `ending`: the hooks at its end are asked; `final`: how it ends stands; `ended`: its last event is on its way out. */
+  phase: 'open' | 'ending' | 'final' | 'ended';
   /** It was taken up before its first turn: whether it may run is still to be asked. */
   isUnasked: boolean;
   /** A hook has answered in the agent's place. */

@@ -124,9 +124,21 @@ async function gone(pids: readonly number[]): Promise<void> {
 }
 
 test.each([
-  ['before_tool', { action: 'block', reason: 'the hook did not answer within 60 s' }],
-  ['before_model', { action: 'block', reason: 'the hook did not answer within 60 s' }],
-  ['before_agent', { action: 'proceed', _meta: { faults: ['the hook did not answer within 60 s'] } }],
+  [
+    'before_tool',
+    { action: 'block', reason: expect.stringMatching(/^the hook "sleep 1000 .*" did not answer within 60 s$/) },
+  ],
+  [
+    'before_model',
+    { action: 'block', reason: expect.stringMatching(/^the hook "sleep 1000 .*" did not answer within 60 s$/) },
+  ],
+  [
+    'before_agent',
+    {
+      action: 'proceed',
+      _meta: { faults: [expect.stringMatching(/^the hook "sleep 1000 .*" did not answer within 60 s$/)] },
+    },
+  ],
 ] as const)('one that never ends is ended after a minute, with all that it started: %s (B143)', async (point, said) => {
   const clock = virtualClock();
   const pids = join(folder, `pids-${point}`);
@@ -149,7 +161,7 @@ test('timeoutMs is its own', async () => {
   const fired = chain?.fire('before_tool', payloads.before_tool);
   await new Promise((resolve) => setImmediate(resolve));
   await clock.advance(500);
-  expect(await fired).toMatchObject({ action: 'block', reason: 'the hook did not answer within 0.5 s' });
+  expect(await fired).toMatchObject({ action: 'block', reason: 'the hook "sleep 1000" did not answer within 0.5 s' });
   await chain?.close?.();
 });
 
