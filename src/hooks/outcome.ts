@@ -39,7 +39,7 @@ export class Outcome {
       this.#block(stopReason ?? reason);
       return true;
     }
-    if (action !== 'proceed') {
+    if (!CONSENTS.has(action)) {
       // Only a call of a tool can be asked about: elsewhere who wants it asked does not agree.
       if (action !== 'ask' || this.point !== 'before_tool') {
         this.#block(reason);
@@ -81,6 +81,7 @@ export class Outcome {
   #change(change: Bag): void {
     const before = this.#modifications ?? {};
     const all: Bag = { ...before, ...change };
+    if (before.suppress === true) all.suppress = true;
     const { additionalContext } = before;
     if (typeof additionalContext === 'string' && typeof change.additionalContext === 'string') {
       all.additionalContext = `${additionalContext}\n\n${change.additionalContext}`;
@@ -104,6 +105,9 @@ export class Outcome {
     }
   }
 }
+
+/** The last two are what a command says for the first. */
+const CONSENTS: ReadonlySet<string> = new Set(['proceed', 'approve', 'allow']);
 
 const textOrNone = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 

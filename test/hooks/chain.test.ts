@@ -90,6 +90,17 @@ test.each([
   expect(observer).toEqual({ action: 'proceed', _meta: { faults: [expect.stringMatching(fault)] } });
 });
 
+test.each(['proceed', 'approve', 'allow'])('%s is consent', async (action) => {
+  expect(await fire([hook(() => ({ action }))])).toEqual({ action: 'proceed' });
+});
+
+test('what one hook suppresses no later one brings back', async () => {
+  const says = (suppress: boolean) => hook(() => ({ action: 'proceed', modifications: { suppress } }), 'notification');
+  expect(await fire([says(true), says(false)], 'notification', base)).toMatchObject({
+    modifications: { suppress: true },
+  });
+});
+
 test('an action of the future blocks', async () => {
   expect(await fire([hook(() => ({ action: 'defer', reason: 'later' }))])).toEqual({
     action: 'block',
