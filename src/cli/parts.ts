@@ -10,7 +10,7 @@ import { createClackPrompter } from './clack-prompter.js';
 import type { CommandIo } from './command-io.js';
 import type { PolicyParts } from './policy.js';
 import type { RunParts } from './run.js';
-import { openStore } from './store-place.js';
+import { openStore, withFile } from './store-place.js';
 import type { TrustParts } from './trust.js';
 
 /** What the commands are made of outside of tests. */
@@ -20,7 +20,7 @@ export async function runParts(io: CommandIo): Promise<RunParts> {
     loadDefinition: (path) => loadDefinition(path, io),
     loadModel: async (path) => scriptedModel(await loadScriptFile(path)),
     workspaceTools: (root) => workspaceTools({ root, only: readOnlyWorkspaceTools }),
-    openStore: (dir) => openStore(dir, io),
+    openStore: (dir, file) => withFile(openStore(dir, io), file),
     createHost,
     openProject: (options) => openProject({ ...options, hostTools: hostToolNames(io) }),
     trustProject,

@@ -3,6 +3,7 @@ import type { AgentEvent } from '../contracts/events.js';
 import type { AgentDefinition, ModelInterface, SessionProvider, ToolDefinition, Toolset } from '../contracts/index.js';
 import type { Project, ProjectOptions } from '../define/project/project.js';
 import type { Host, HostOptions, Run, RunResult } from '../host/types.js';
+import { createRunModel } from '../kernel/run-model.js';
 import { chooseModel, withModelHint } from './choose-model.js';
 import { type CommandIo, showCursor } from './command-io.js';
 import { exitCodeOf, exitCodes } from './exit-codes.js';
@@ -13,7 +14,6 @@ import type { Prompter } from './question-form.js';
 import { inputOf, readPrompt } from './read-prompt.js';
 import { badUse } from './report-error.js';
 import { createRunProgress, type RunProgress } from './run-progress.js';
-import { createRunView } from './run-view.js';
 import type { TrustParts } from './trust.js';
 
 export interface RunCommand {
@@ -33,6 +33,8 @@ export interface RunCommand {
   ephemeral?: boolean | undefined;
   /** All that the folder brings counts, for this run. */
   trust?: boolean | undefined;
+  /** A stored session to go on with, where it broke off; there is no prompt then. */
+  resume?: { id: string; repair: boolean } | undefined;
 }
 
 /** What the command is made of, so that it can be tested without a model. */
@@ -43,7 +45,8 @@ export interface RunParts {
   ): Promise<{ definition: AgentDefinition; script?: string | undefined; notices: readonly string[] }>;
   loadModel(scriptPath: string): Promise<ModelInterface>;
   workspaceTools(root: string): readonly ToolDefinition[];
-  openStore(dir: string | undefined): SessionProvider;
+  /** `file`: what new sessions are told to be of. */
+  openStore(dir: string | undefined, file?: string): SessionProvider;
   createHost(options: HostOptions): Host;
   /** What the folder of the run and the user bring to it. */
   openProject(options: ProjectOptions): Promise<Project>;
@@ -67,7 +70,7 @@ export async function runCommand(command: RunCommand, io: CommandIo, parts: RunP
   let stopRun: (() => void) | undefined;
   const signals = watchSignals(io, () => stopRun);
   try {
-    const prompt = await readPrompt(command.prompt, io);
+    const prompt = command.resume === undefined ? await readPrompt(command.prompt, io) : '';
     const canAsk = io.stdin.isTTY === true && io.stderr.isTTY;
     const project = await projectFor(
       { folder: io.cwd },
@@ -75,7 +78,7 @@ export async function runCommand(command: RunCommand, io: CommandIo, parts: RunP
       io,
       parts,
     );
-    const loaded = await definitionOf(command.file, project, parts);
+    const { loaded, file } = await definitionOf(command.file, project, io, parts);
     for (const notice of loaded.notices) void io.stderr.write(`troupe: ${visibleLine(notice)}\n`);
     const scriptPath = command.script === undefined ? loaded.script : resolve(io.cwd, command.script);
     const scripted = scriptPath === undefined ? undefined : await parts.loadModel(scriptPath);
@@ -86,12 +89,12 @@ export async function runCommand(command: RunCommand, io: CommandIo, parts: RunP
       trust: project.trusted,
       ...(project.hooks.length > 0 && { hooks: project.hooks }),
       ...(project.policy.length > 0 && { policy: project.policy }),
-      store: parts.openStore(command.store),
+      store: parts.openStore(command.store, file),
       elicitation: canAsk || answersItself ? 'respond' : 'deny',
       agents: [loaded.definition],
     });
     try {
-      const run = startRun(host, loaded.definition, prompt, {
+      const run = await startRun(host, loaded.definition, prompt, {
         command,
         maxBudgetUsd,
         isScripted: scripted !== undefined,
@@ -110,35 +113,42 @@ export async function runCommand(command: RunCommand, io: CommandIo, parts: RunP
   }
 }
 
-/** The definition in a file, or the agent of that name that the folder or the user brings. */
+/** The definition in a file, or the agent of that name that the folder or the user brings; and the file that it is in. */
 async function definitionOf(
-  file: string,
+  named: string,
   project: Project,
+  io: CommandIo,
   parts: RunParts,
-): Promise<Awaited<ReturnType<RunParts['loadDefinition']>>> {
-  if (parts.isFile(file) || !project.items.some(({ kind, name }) => kind === 'agent' && name === file)) {
-    return parts.loadDefinition(file);
-  }
-  return project.agent(file);
+): Promise<{ loaded: Awaited<ReturnType<RunParts['loadDefinition']>>; file: string }> {
+  const found = parts.isFile(named)
+    ? undefined
+    : project.items.find(({ kind, name }) => kind === 'agent' && name === named);
+  if (found?.kind !== 'agent') return { loaded: await parts.loadDefinition(named), file: resolve(io.cwd, named) };
+  return { loaded: await project.agent(named), file: found.file };
 }
 
 async function serverTools({ mcpServers }: Project, parts: RunParts): Promise<readonly Toolset[]> {
   return Object.keys(mcpServers).length === 0 ? [] : [await parts.mcpTools(mcpServers)];
 }
 
-function startRun(
+async function startRun(
   host: Host,
   definition: AgentDefinition,
   prompt: string,
   { command, maxBudgetUsd, isScripted }: { command: RunCommand; maxBudgetUsd: number | undefined; isScripted: boolean },
-): Run {
-  const { model: asked, script, mode } = command;
+): Promise<Run> {
+  const { model: asked, script, mode, resume } = command;
   const model = chooseModel({ definition, asked, script, isScripted });
+  const options = {
+    ...(mode === undefined ? {} : { permissionMode: mode }),
+    ...(model === undefined ? {} : { model }),
+    ...(maxBudgetUsd === undefined ? {} : { maxBudgetUsd }),
+  };
   try {
+    if (resume !== undefined)
+      return await host.resume(resume.id, { ...options, agent: definition, repair: resume.repair });
     return host.run(definition, inputOf(prompt, definition.descriptor), {
-      ...(mode === undefined ? {} : { permissionMode: mode }),
-      ...(model === undefined ? {} : { model }),
-      ...(maxBudgetUsd === undefined ? {} : { maxBudgetUsd }),
+      ...options,
       ...(command.ephemeral === true ? { ephemeral: true } : {}),
     });
   } catch (thrown) {
@@ -152,7 +162,7 @@ interface Follow {
 }
 
 async function followRun(run: Run, command: RunCommand, io: CommandIo, { prompter, signals }: Follow): Promise<number> {
-  const { view, fold } = createRunView();
+  const { model: view, fold } = createRunModel();
   const progress = createRunProgress(view, io, { json: command.json === true });
   signals.onFirst = () => progress.say('stopping the run; once more ends it at once');
   const desk = createQuestionDesk({
