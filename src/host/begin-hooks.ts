@@ -44,6 +44,8 @@ export function beginWithHooks(
   void new Beginning(thread, run, opening).go(reviewing).finally(() => leave(thread.tree));
 }
 
+const leaveIt = () => {};
+
 class Beginning {
   /** What is shown once its message is out. */
   readonly #untold: (() => void)[] = [];
@@ -59,7 +61,7 @@ class Beginning {
     const { thread, run } = this;
     const hooks = hooksOf(run);
     // Whoever stops the run meanwhile leaves its end to what follows.
-    hooks.cutWait = () => {};
+    hooks.cutWait = leaveIt;
     await reviewing;
     const refusal = thread.parent === undefined ? await this.#openSession() : undefined;
     if (thread.run !== run) return;
