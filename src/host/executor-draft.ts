@@ -3,6 +3,7 @@ import type { AgentEventDraft } from '../contracts/index.js';
 /** Kinds that the host reads back from a log. */
 const HOST_KINDS: ReadonlySet<string> = new Set([
   'tool_started',
+  'tool_pending',
   'stale_result',
   'context',
   'context_cleared',

@@ -4,6 +4,7 @@ import type {
   AgentDefinition,
   AgentEventDraft,
   Clock,
+  CredentialStore,
   ExecutorCreator,
   LifecycleInterceptor,
   ModelInterface,
@@ -19,6 +20,7 @@ import type { Stamp } from '../kernel/stamp.js';
 import type { TurnoverMap } from '../kernel/turnover-map.js';
 import type { Backends } from './backends.js';
 import type { Permits } from './permits.js';
+import type { SessionTools } from './session-tools.js';
 import type { CompiledAgent, RunEnd, Thread, Tree } from './thread.js';
 import type { Toolsets } from './toolsets.js';
 import type { Tracing } from './tracing.js';
@@ -66,6 +68,7 @@ export interface HostCore {
   readonly hookPoints: ReadonlySet<string>;
   /** Nothing: no hook listens to what it fires. */
   readonly lifecycle: Lifecycle | undefined;
+  readonly credentials: CredentialStore;
   readonly elicitation: ElicitationCallback | 'respond' | 'deny';
   readonly store: SessionProvider;
   readonly appName: string;
@@ -79,6 +82,8 @@ export interface HostCore {
   readonly backends: Backends;
   /** Nothing: the host has none. */
   toolsets: Toolsets | undefined;
+  /** Nothing: every session has the same tools. */
+  sessionTools: SessionTools | undefined;
   readonly agents: ReadonlyMap<string, AgentDefinition>;
   readonly executors: ReadonlyMap<string, ExecutorCreator>;
   /** Patterns whose runs are carried by a logic of their own, and `hierarchical`. */
