@@ -16,6 +16,7 @@ import type { SavedRules } from '../kernel/policy-rules.js';
 import type { Stamp } from '../kernel/stamp.js';
 import type { TurnoverMap } from '../kernel/turnover-map.js';
 import type { Backends } from './backends.js';
+import type { Watch } from './inspection.js';
 import type { Permits } from './permits.js';
 import type { CompiledAgent, Thread, Tree } from './thread.js';
 import type { Toolsets } from './toolsets.js';
@@ -47,6 +48,8 @@ export interface HostCore {
   readonly appName: string;
   /** Nothing: nobody traces. */
   tracing: Tracing | undefined;
+  /** Nothing: nobody looks. */
+  watch: Watch | undefined;
   readonly permits: Permits;
   readonly toolTimeoutMs: number;
   readonly abortTimeoutMs: number;
