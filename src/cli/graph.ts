@@ -3,7 +3,7 @@ import type { AgentDefinition } from '../contracts/index.js';
 import { drawMachine } from '../drawing/machine-picture.js';
 import { withRun } from '../drawing/overlay.js';
 import type { Drawing } from '../drawing/picture.js';
-import { machinesOf } from '../drawing/team-machines.js';
+import { machinesOf } from '../studio/team-machines.js';
 import { drawTeam } from '../drawing/team-picture.js';
 import { describeAgent } from '../kernel/definition.js';
 import type { CommandIo } from './command-io.js';

@@ -1,6 +1,6 @@
 import type { AgentDefinition, LogGap } from '../contracts/index.js';
 import { drawMachine } from '../drawing/machine-picture.js';
-import { machinesOf } from '../drawing/team-machines.js';
+import { machinesOf } from './team-machines.js';
 import { drawTeam } from '../drawing/team-picture.js';
 import { describeAgent } from '../kernel/definition.js';
 import type { SessionPlan } from './wire.js';
