@@ -1,8 +1,8 @@
 import type { AgentDefinition, LogGap } from '../contracts/index.js';
 import { drawMachine } from '../drawing/machine-picture.js';
-import { machinesOf } from './team-machines.js';
 import { drawTeam } from '../drawing/team-picture.js';
 import { describeAgent } from '../kernel/definition.js';
+import { machinesOf } from './team-machines.js';
 import type { SessionPlan } from './wire.js';
 
 type Drawn = Omit<SessionPlan, 'gaps'>;
