@@ -1,6 +1,5 @@
 import type { AnyStateMachine } from 'xstate';
-import type { AgentDefinition, CompositionConfig } from '../contracts/index.js';
-import { graphPlan } from '../kernel/graph-plan.js';
+import type { AgentDefinition, AgentDescriptor } from '../contracts/index.js';
 
 type MachineLoader = () => Promise<AnyStateMachine>;
 
@@ -34,17 +33,15 @@ export async function machinesOf(
   }
   // Every graph is a machine of its own.
   for (const { name, descriptor } of compositions) {
-    const { composition } = descriptor;
-    if (composition?.pattern === 'graph') used.set(name, () => loadGraph(name, composition));
+    if (descriptor.composition?.pattern === 'graph') used.set(name, () => loadGraph(descriptor));
   }
   const loaders = [...used].filter(([name]) => only === undefined || name === only);
   if (loaders.length === 0) return { names: [...used.keys()] };
   return { machines: await Promise.all(loaders.map(([, load]) => load())) };
 }
 
-async function loadGraph(name: string, config: CompositionConfig): Promise<AnyStateMachine> {
-  const { graphMachine } = await import('../../compositions/graph.machine.js');
-  return graphMachine(graphPlan(config), name);
+async function loadGraph(descriptor: AgentDescriptor): Promise<AnyStateMachine> {
+  return (await import('../../compositions/graph.machine.js')).graphMachine(descriptor);
 }
 
 function compositionsOf(definition: AgentDefinition): AgentDefinition[] {

@@ -1,11 +1,11 @@
 import type { AgentEvent, Bag, SessionStreamData } from '../../contracts/index.js';
 import { textOf } from '../../kernel/content.js';
+import { FUNCTION_EXECUTOR } from '../../kernel/function-executor.js';
 import { createHistory, type History } from '../../kernel/history.js';
 import { createLoopDetector, type LoopDetector } from '../../kernel/loop-detection.js';
 import type { StateUpdate } from '../../kernel/state.js';
 import { lastSegment } from '../../kernel/thread-id.js';
 import { createUsageTally } from '../../kernel/usage.js';
-import { FUNCTION_EXECUTOR } from '../function-node.js';
 import { noteInHistory } from '../session-tree.js';
 import type { CompiledAgent, RunEnd, RunStop } from '../thread.js';
 import type { CallPast, QuestionPast, ThreadPast, TurnPast } from './past.js';
