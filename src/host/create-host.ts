@@ -28,6 +28,7 @@ import { createBackends, withBackends } from './backends.js';
 import { abortStop, endBroken, stopRun } from './end-run.js';
 import { hookFaults } from './hook-options.js';
 import type { HostCore, ModelRegistry } from './host-core.js';
+import { createInspection, type HostInspection } from './inspection.js';
 import { createLifecycle } from './lifecycle.js';
 import { closeTree } from './open-session.js';
 import { hostOptionFaults } from './option-keys.js';
@@ -40,7 +41,7 @@ import { notice } from './session-tree.js';
 import type { Tree } from './thread.js';
 import { createToolsets, isToolset, toolsetProblems } from './toolsets.js';
 import { Tracing } from './tracing.js';
-import type { Host, HostOptions } from './types.js';
+import type { Host, HostOptions, InspectServer, InspectServerOptions } from './types.js';
 
 /** The parts that a host is put together from; `builtins.ts` registers ours. */
 export interface HostParts {
@@ -58,6 +59,8 @@ export interface HostParts {
     options: { clock: Clock },
   ) => LifecycleInterceptor | undefined;
   readonly store: () => SessionProvider;
+  /** Serves Studio for a host; imported when it is first asked for. */
+  readonly studio: (inspections: readonly HostInspection[], options: InspectServerOptions) => Promise<InspectServer>;
 }
 
 const DEFAULT_TOOL_TIMEOUT_MS = 120_000;
@@ -99,6 +102,7 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
     store: options.store ?? parts.store(),
     appName: options.appName ?? 'troupe',
     tracing: undefined,
+    watch: undefined,
     permits: createPermits(limits),
     toolTimeoutMs: limits.toolTimeoutMs ?? DEFAULT_TOOL_TIMEOUT_MS,
     abortTimeoutMs: limits.abortTimeoutMs ?? DEFAULT_ABORT_TIMEOUT_MS,
@@ -151,6 +155,7 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
   dropActorTable(root);
   root.start();
 
+  const servers = new Set<InspectServer>();
   const host: Host = {
     run: (agent, input, runOptions = {}) => startRun(core, agent as AgentDefinition, input as string, runOptions),
     session: (agent, runOptions = {}) => createSession(core, agent as AgentDefinition, runOptions),
@@ -176,11 +181,25 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
       }
       executors.set(type, creator);
     },
+    async inspectServer(serverOptions = {}) {
+      if (core.isClosing)
+        throw new TroupeError({ code: 'HOST_CLOSED', message: 'this host is closed; make a new one' });
+      const server = await parts.studio([createInspection(core, host, root.system as never)], serverOptions);
+      servers.add(server);
+      return {
+        url: server.url,
+        close() {
+          servers.delete(server);
+          return server.close();
+        },
+      };
+    },
     describe: (agent) => describeAgent(core.backends.read(agent as AgentDefinition).definition),
     supports: (capability) => CAPABILITIES.includes(capability),
     close: (closeOptions = {}) => {
-      closing ??= closeHost(core, closeOptions.drainMs ?? 0).then(() => {
+      closing ??= closeHost(core, closeOptions.drainMs ?? 0).then(async () => {
         root.stop();
+        await Promise.all([...servers].map((server) => server.close()));
       });
       return closing;
     },

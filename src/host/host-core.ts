@@ -19,6 +19,7 @@ import type { SavedRules } from '../kernel/policy-rules.js';
 import type { Stamp } from '../kernel/stamp.js';
 import type { TurnoverMap } from '../kernel/turnover-map.js';
 import type { Backends } from './backends.js';
+import type { Watch } from './inspection.js';
 import type { Permits } from './permits.js';
 import type { SessionTools } from './session-tools.js';
 import type { CompiledAgent, RunEnd, Thread, Tree } from './thread.js';
@@ -74,6 +75,8 @@ export interface HostCore {
   readonly appName: string;
   /** Nothing: nobody traces. */
   tracing: Tracing | undefined;
+  /** Nothing: nobody looks. */
+  watch: Watch | undefined;
   readonly permits: Permits;
   readonly toolTimeoutMs: number;
   readonly abortTimeoutMs: number;
