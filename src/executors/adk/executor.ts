@@ -9,14 +9,12 @@ import { opaqueSession } from './opaque.js';
 import type { AdkSession, AdkSessionOptions } from './session.js';
 
 /** Drives an agent of `@google/adk`, an optional peer that is loaded with its first turn. */
-export const adkExecutor: ExecutorCreator = (_, { definition: { backend }, sessionService, hookSystem }) => {
+export const adkExecutor: ExecutorCreator = (_, { definition: { backend }, sessionService }) => {
   if (backend instanceof OpaqueBinding) return opaqueSession(backend);
   if (backend instanceof AdkBinding)
     return drive(backend.more.make ?? backend.agent, {
       binding: backend,
       store: sessionService?.artifacts,
-      // What a hook may still change is not said in pieces.
-      isWhole: hookSystem?.supportedHookPoints().includes('after_model'),
     });
   return driveAdk((backend as AdkBackend | undefined)?.agent);
 };

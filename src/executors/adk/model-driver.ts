@@ -1,6 +1,6 @@
 import { BaseLlm, type BaseLlmConnection, type LlmRequest, type LlmResponse } from '@google/adk';
 import type { ModelRequest, ModelResponse, ResolvedModel, TurnContext } from '../../contracts/index.js';
-import { TroupeError } from '../../kernel/errors.js';
+import { askAfterModel, askBeforeModel, askOnModelError, wholeResponse } from '../../kernel/model-hooks.js';
 import type { Answer } from './answer.js';
 import { type AdkFailure, failureOf } from './failure.js';
 import { streamHostModel } from './host-stream.js';
@@ -54,37 +54,33 @@ export class DrivenModel extends BaseLlm {
   ): AsyncGenerator<LlmResponse, void> {
     const { context, listener } = this;
     this.#complete(asked);
-    const hooked = context.fireHook('before_model', { request: toModelRequest(asked, this.#own()) });
-    if (hooked !== undefined) {
-      const said = await hooked;
+    if (context.hasHook('before_model') || context.hasHook('before_tool_selection')) {
+      const request = toModelRequest(asked, this.#own());
+      const prepared = await askBeforeModel(context, request);
       if (context.aborted) return;
-      if (said.action !== 'proceed') {
-        const message = said.reason ?? 'a hook blocked the model call';
-        listener.fail({ code: 'HOOK_BLOCKED', message, retryable: false });
-        return;
-      }
-      const changed = said.modifications as { request?: ModelRequest; response?: ModelResponse } | undefined;
-      if (changed?.response !== undefined) return yield* this.#answerWith(changed.response);
-      if (changed?.request !== undefined) applyModelRequest(asked, changed.request);
+      if ('blocked' in prepared) return listener.fail(blocked(prepared.blocked));
+      if ('response' in prepared) return yield* this.#answerWith(prepared.response);
+      if (prepared.request !== request) applyModelRequest(asked, prepared.request);
     }
     let wasEmpty = false;
     for (let attempt = 1; ; attempt++) {
       if (context.aborted) return;
       if (!context.admitModelCall()) return listener.refuse();
       const answer = listener.begin(this.#name());
-      // Streaming, ADK says nothing of a prompt that was blocked; asked for the whole, it says why.
       const provider = this.#provider();
-      const traced = context.traceModelCall?.({ model: this.model, provider, attempt });
+      const traced = context.traceModelCall?.({ model: this.#name(), provider, attempt });
+      // Streaming, ADK says nothing of a prompt that was blocked; asked for the whole, it says why.
       const failure: AdkFailure | undefined = yield* this.#attempt(asked, stream && !wasEmpty, signal, answer);
       const { finishReason } = answer.turn;
       traced?.end({ finishReason, error: failure, isAborted: context.aborted });
       if (failure === undefined || context.aborted) return;
+      if (failure.code === HOOK_BLOCKED) return listener.fail(failure);
       const isEmpty: boolean = failure === EMPTY;
       // What has reached the consumer is not silently said again; thoughts are no answer.
       const isSaid = isEmpty ? answer.turn.hasAnswered || wasEmpty : answer.turn.hasSpoken;
       const waitMs = isSaid ? undefined : retryDelay(failure, attempt);
       wasEmpty ||= isEmpty;
-      if (waitMs === undefined) return listener.fail(failure);
+      if (waitMs === undefined) return yield* this.#giveUp(asked, failure);
       const text = `${this.model}: ${failure.message}; again in ${waitMs} ms`;
       const data = { code: 'MODEL_RETRY', severity: 'info', text };
       await context.publish({ type: 'custom', kind: 'notice', data, source: 'host' });
@@ -123,8 +119,32 @@ export class DrivenModel extends BaseLlm {
     };
   }
 
+  /** No more is tried; a hook may have an answer all the same. */
+  async *#giveUp(asked: LlmRequest, failure: AdkFailure): AsyncGenerator<LlmResponse, void> {
+    const { context, listener } = this;
+    if (context.hasHook('on_model_error')) {
+      const { code, message, retryable } = failure;
+      const request = toModelRequest(asked, this.#own());
+      const response = await askOnModelError(context, request, { code, message, retryable });
+      if (context.aborted) return;
+      if (response !== undefined) return yield* this.#answerWith(response);
+    }
+    listener.fail(failure);
+  }
+
+  /** An answer as its hooks leave it: kept back until it is whole. */
+  async #judge(asked: LlmRequest, answers: readonly LlmResponse[]): Promise<readonly LlmResponse[] | AdkFailure> {
+    // What was said in pieces is said once more as a whole.
+    const wholes = answers.filter(({ partial }) => partial !== true);
+    const whole = wholeResponse((wholes.length > 0 ? wholes : answers).map(fromLlmResponse));
+    const said = await askAfterModel(this.context, toModelRequest(asked, this.#own()), whole);
+    if (said === undefined) return answers;
+    if ('blocked' in said) return blocked(said.blocked);
+    return [toLlmResponse({ finishReason: 'stop', ...said.response }, false)];
+  }
+
   async *#answerWith(response: ModelResponse): AsyncGenerator<LlmResponse, void> {
-    const answer = this.listener.begin(this.model);
+    const answer = this.listener.begin(this.#name());
     yield toLlmResponse({ finishReason: 'stop', ...response }, false);
     if (response.usage !== undefined) answer.usage(response.usage);
     answer.turn.publishUsage();
@@ -139,8 +159,6 @@ export class DrivenModel extends BaseLlm {
     answer: Answer,
   ): AsyncGenerator<LlmResponse, AdkFailure | undefined> {
     const { context, driven } = this;
-    const held: LlmResponse[] = [];
-    let isUsable = false;
     let release: (() => void) | undefined;
     try {
       const permit = context.takePermit(this.#provider());
@@ -150,19 +168,28 @@ export class DrivenModel extends BaseLlm {
         'own' in driven
           ? driven.own.generateContentAsync(asked, stream, signal)
           : streamHostModel(driven.host.model, toModelRequest(asked, this.#own()), stream);
+      const isJudged = context.hasHook('after_model');
+      const held: LlmResponse[] = [];
+      let isUsable = false;
       for await (const response of answers) {
         const usage = usageOf(response.usageMetadata);
         if (usage !== undefined) answer.usage(usage);
         isUsable ||= saysSomething(response);
         // Until there is an answer it may have to be asked for again.
-        if (!isUsable && !response.partial) held.push(response);
+        if (isJudged || (!isUsable && !response.partial)) held.push(response);
         else {
           yield* held.splice(0);
-          yield response.partial ? response : await this.#afterModel(asked, response);
+          yield response;
         }
         if (context.aborted) return undefined;
       }
-      return isUsable ? undefined : EMPTY;
+      if (!isUsable) return EMPTY;
+      if (!isJudged) return undefined;
+      const judged = await this.#judge(asked, held);
+      if (context.aborted) return undefined;
+      if (!isList(judged)) return judged;
+      yield* judged;
+      return undefined;
     } catch (thrown) {
       return failureOf(thrown);
     } finally {
@@ -170,29 +197,6 @@ export class DrivenModel extends BaseLlm {
       answer.turn.publishUsage();
       this.listener.end();
     }
-  }
-
-  /** The hooks see the whole answer, and may change or withhold it. Throws where they do. */
-  async #afterModel(asked: LlmRequest, response: LlmResponse): Promise<LlmResponse> {
-    // Translated where somebody looks.
-    const hooked = this.context.fireHook('after_model', {
-      get request() {
-        return toModelRequest(asked);
-      },
-      get response() {
-        return fromLlmResponse(response);
-      },
-    });
-    if (hooked === undefined) return response;
-    const said = await hooked;
-    if (said.action !== 'proceed') {
-      const message = said.reason ?? 'a hook withheld the answer';
-      throw new TroupeError({ code: 'HOOK_BLOCKED', message });
-    }
-    const changed = said.modifications as { response?: ModelResponse } | undefined;
-    return changed?.response === undefined
-      ? response
-      : toLlmResponse({ finishReason: 'stop', ...changed.response }, false);
   }
 
   /** As the host names models: by it they have their prices. */
@@ -206,6 +210,11 @@ export class DrivenModel extends BaseLlm {
     return /(^|\/)gemini/.test(this.model) ? 'gemini' : 'adk';
   }
 }
+
+const HOOK_BLOCKED = 'HOOK_BLOCKED';
+const blocked = (message: string): AdkFailure => ({ code: HOOK_BLOCKED, message, retryable: false });
+
+const isList = (judged: readonly LlmResponse[] | AdkFailure): judged is readonly LlmResponse[] => Array.isArray(judged);
 
 const EMPTY: AdkFailure = {
   code: 'MALFORMED_RESPONSE',

@@ -31,8 +31,6 @@ import { TurnSessions } from './turn-sessions.js';
 export interface AdkSessionOptions {
   readonly binding?: AdkBinding | undefined;
   readonly store?: ArtifactStore | undefined;
-  /** Answers are said as a whole. */
-  readonly isWhole?: boolean | undefined;
 }
 
 /**
@@ -222,7 +220,6 @@ class AdkTurn implements CallListener {
   #streams(): boolean {
     const { context } = this;
     const agent = this.#agent;
-    if (this.session.options.isWhole) return false;
     return (
       context.streaming && agent.canonicalAfterModelCallbacks.length === 0 && agent.responseProcessors.length === 0
     );
