@@ -3,6 +3,7 @@ import type { SessionInput } from '../../machines/session.events.js';
 import type {
   AgentDefinition,
   Clock,
+  CredentialStore,
   ExecutorCreator,
   LifecycleInterceptor,
   ModelInterface,
@@ -16,7 +17,9 @@ import type { SavedRules } from '../kernel/policy-rules.js';
 import type { Stamp } from '../kernel/stamp.js';
 import type { TurnoverMap } from '../kernel/turnover-map.js';
 import type { Backends } from './backends.js';
+import type { Watch } from './inspection.js';
 import type { Permits } from './permits.js';
+import type { SessionTools } from './session-tools.js';
 import type { CompiledAgent, Thread, Tree } from './thread.js';
 import type { Toolsets } from './toolsets.js';
 import type { Tracing } from './tracing.js';
@@ -42,11 +45,14 @@ export interface HostCore {
   readonly hooks: LifecycleInterceptor | undefined;
   /** Points that some hook listens to. */
   readonly hookPoints: ReadonlySet<string>;
+  readonly credentials: CredentialStore;
   readonly elicitation: ElicitationCallback | 'respond' | 'deny';
   readonly store: SessionProvider;
   readonly appName: string;
   /** Nothing: nobody traces. */
   tracing: Tracing | undefined;
+  /** Nothing: nobody looks. */
+  watch: Watch | undefined;
   readonly permits: Permits;
   readonly toolTimeoutMs: number;
   readonly abortTimeoutMs: number;
@@ -55,6 +61,8 @@ export interface HostCore {
   readonly backends: Backends;
   /** Nothing: the host has none. */
   toolsets: Toolsets | undefined;
+  /** Nothing: every session has the same tools. */
+  sessionTools: SessionTools | undefined;
   readonly agents: ReadonlyMap<string, AgentDefinition>;
   readonly executors: ReadonlyMap<string, ExecutorCreator>;
   /** Patterns whose runs are carried by a logic of their own, and `hierarchical`. */
