@@ -7,7 +7,8 @@ import { localExecutor } from './executors/local/index.js';
 import { createHookChain } from './hooks/chain.js';
 import type { CompositionMachine } from './host/agent-logics.js';
 import type { HostParts } from './host/create-host.js';
-import { type BuiltinProvider, createModelRegistry } from './models/registry.js';
+import { createModelCatalog } from './models/catalog.js';
+import type { BuiltinProvider } from './models/registry.js';
 import { createPolicyEngine } from './policy/engine.js';
 import { memoryStore } from './stores/memory.js';
 
@@ -23,6 +24,7 @@ const providers: Readonly<Record<string, BuiltinProvider>> = {
   },
   openrouter: {
     variables: ['OPENROUTER_API_KEY', 'OPENROUTER_BASE_URL'],
+    reportsCost: true,
     open: async (name) => (await import('./models/openrouter.js')).openrouterModel({ name }),
   },
 };
@@ -40,7 +42,7 @@ export const builtins: HostParts = {
     transfer: transferMachine as unknown as CompositionMachine,
     hierarchical: hierarchicalMachine as unknown as CompositionMachine,
   },
-  models: ({ models = {} }) => createModelRegistry(models, providers),
+  models: (options, clock) => createModelCatalog(options, providers, clock),
   policy: createPolicyEngine,
   hooks: createHookChain,
   store: memoryStore,

@@ -93,6 +93,7 @@ function compile(compiling: Compiling, definition: AgentDefinition, place: Place
   let readOnly = true;
   for (const entry of tools.byModelName.values()) readOnly &&= entry.readOnly;
   for (const child of children) readOnly &&= child.readOnly;
+  const limits = limitsOf(definition, place.isRoot);
   return {
     definition,
     descriptor,
@@ -101,7 +102,8 @@ function compile(compiling: Compiling, definition: AgentDefinition, place: Place
     plan: isComposition ? planOf(definition, place.inLoop) : null,
     children,
     tools,
-    limits: limitsOf(definition, place.isRoot),
+    limits,
+    isBudgeted: isLimit(limits.maxBudgetUsd) || isLimit(limits.maxTokens) || children.some((one) => one.isBudgeted),
     declaration: declarationOf(definition, children),
     readOnly,
     outputKeys: outputKeysOf(definition),
@@ -161,6 +163,8 @@ function planOf(definition: AgentDefinition, inLoop: boolean): CrewPlan {
 
 const MINUTE_MS = 60_000;
 
+const isLimit = (limit: number) => limit !== Number.POSITIVE_INFINITY;
+
 /** Spec 2.2: a root run gets 100 turns and 500 model calls, a sub-agent 15 turns and 5 minutes. */
 function limitsOf(definition: AgentDefinition, isRoot: boolean): AgentLimits {
   const { constraints = {}, composition } = definition.descriptor;
@@ -174,6 +178,7 @@ function limitsOf(definition: AgentDefinition, isRoot: boolean): AgentLimits {
     maxTimeMs:
       set.maxTimeMinutes !== undefined ? set.maxTimeMinutes * MINUTE_MS : isRoot || !isPlain ? none : 5 * MINUTE_MS,
     maxBudgetUsd: set.maxBudgetUsd ?? none,
+    maxTokens: set.maxTokens ?? none,
     graceTurn: set.graceTurn ?? false,
   };
 }

@@ -15,6 +15,7 @@ import { systemClock } from '../kernel/clock.js';
 import { describeAgent } from '../kernel/definition.js';
 import { TroupeError, throwProblems } from '../kernel/errors.js';
 import { createLateTimer } from '../kernel/late-timer.js';
+import { seededRandom } from '../kernel/random.js';
 import { createStamp } from '../kernel/stamp.js';
 import { type CompositionMachine, wireSession } from './agent-logics.js';
 import { createSession } from './agent-session.js';
@@ -34,7 +35,10 @@ import type { Host, HostOptions } from './types.js';
 export interface HostParts {
   readonly executors: Readonly<Record<string, ExecutorCreator>>;
   readonly compositions: Readonly<Record<string, CompositionMachine>>;
-  readonly models: (options: Pick<HostOptions, 'models'>) => ModelRegistry;
+  readonly models: (
+    options: Pick<HostOptions, 'models' | 'aliases' | 'router' | 'prices' | 'fallbacks'>,
+    clock: Clock,
+  ) => ModelRegistry;
   readonly policy: (sources: NonNullable<HostOptions['policy']>) => PolicyEvaluator;
   readonly hooks: (
     sources: NonNullable<HostOptions['hooks']>,
@@ -71,7 +75,7 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
     clock,
     lateTimer: createLateTimer(clock),
     stamp: createStamp(clock, `${randomBytes(3).toString('hex')}-`),
-    models: parts.models(options),
+    models: parts.models(options, clock),
     policy: parts.policy(options.policy ?? []),
     hooks,
     hookPoints: new Set(hooks?.supportedHookPoints()),
@@ -79,7 +83,8 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
     store: options.store ?? parts.store(),
     appName: options.appName ?? 'troupe',
     tracing: undefined,
-    permits: createPermits(limits),
+    permits: createPermits(limits, clock),
+    random: options.seed === undefined ? Math.random : seededRandom(options.seed),
     toolTimeoutMs: limits.toolTimeoutMs ?? DEFAULT_TOOL_TIMEOUT_MS,
     abortTimeoutMs: limits.abortTimeoutMs ?? DEFAULT_ABORT_TIMEOUT_MS,
     hostTools: new Map(tools.flatMap((tool) => (isToolset(tool) ? [] : [[tool.name, tool] as const]))),
@@ -128,6 +133,7 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
   root.start();
 
   const host: Host = {
+    models: core.models,
     run: (agent, input, runOptions = {}) => startRun(core, agent as AgentDefinition, input as string, runOptions),
     session: (agent, runOptions = {}) => createSession(core, agent as AgentDefinition, runOptions),
     attach: (sessionId, { after } = {}) => attach(core, sessionId, { after }),

@@ -3,10 +3,12 @@ import { toolNameFault } from '../kernel/agent-check.js';
 import { type Problem, TroupeError, throwProblems } from '../kernel/errors.js';
 import { narrowPermissionMode } from '../kernel/narrow.js';
 import { readSchema } from '../kernel/schema.js';
+import { TreeBudget } from './budget.js';
 import { compileAgent } from './compile-agent.js';
 import { closeExecutor, createExecutor } from './executors.js';
 import type { HostCore } from './host-core.js';
 import { runOptionFaults } from './option-keys.js';
+import { assertPriced } from './price-check.js';
 import { applyPast, type Past, readPast } from './recover-idle.js';
 import { createTree, newSessionId, settled, threadsFrom } from './session-tree.js';
 import type { CompiledAgent, Thread, Tree } from './thread.js';
@@ -33,7 +35,9 @@ export function prepare(host: HostCore, agent: AgentDefinition, options: RunOpti
   }
   if (permissionMode !== undefined) assertMode(permissionMode);
   assertDescriptors(tools);
-  return compileAgent(host, agent, { runTools: tools, model });
+  const compiled = compileAgent(host, agent, { runTools: tools, model });
+  assertPriced(host, compiled, options);
+  return compiled;
 }
 
 /** Tools without code come as they are: what is wrong with them is told before anything runs, all at once. */
@@ -184,12 +188,16 @@ function begin(
       hostToolExecution: options.hostToolExecution ?? true,
       streaming: options.streaming ?? true,
       maxBudgetUsd: options.maxBudgetUsd ?? Number.POSITIVE_INFINITY,
+      maxTokens: options.maxTokens ?? Number.POSITIVE_INFINITY,
     },
     ...(past !== undefined && { seq: past.seq }),
     // What the application and the user share comes from the store, and goes before what this session remembers of it.
     ...(Object.keys(agent.declaration).length > 0 && { state: Object.assign({}, past?.state, handle?.state) }),
   });
   tree.traceContext = options.traceContext;
+  if (agent.isBudgeted || options.maxBudgetUsd !== undefined || options.maxTokens !== undefined) {
+    tree.budget = new TreeBudget();
+  }
   if (past !== undefined) applyPast(tree, past);
   const { root } = tree;
   if (agent.behaviour === 'turn' && agent.driver.descriptor.executor !== 'local')

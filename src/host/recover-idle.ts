@@ -2,6 +2,7 @@ import type { AgentEvent, Bag, PermissionMode, SessionHandle } from '../contract
 import { TroupeError } from '../kernel/errors.js';
 import { createHistory, type History } from '../kernel/history.js';
 import { lastSegment } from '../kernel/thread-id.js';
+import { tokensIn } from './limits.js';
 import { type ConversationFold, createConversationFold } from './recover-conversation.js';
 import { noteInHistory } from './session-tree.js';
 import type { CompiledAgent, Tree } from './thread.js';
@@ -15,6 +16,7 @@ export interface Past {
   /** Children spawned by the root so far. */
   readonly spawned: number;
   readonly spentUsd: number;
+  readonly spentTokens: number;
   readonly requestIds: ReadonlySet<string>;
   readonly always: ReadonlySet<string>;
   readonly permissionMode: PermissionMode | undefined;
@@ -59,6 +61,7 @@ function createFold(agent: CompiledAgent) {
   let isInRun = false;
   let spawned = 0;
   let spentUsd = 0;
+  let spentTokens = 0;
   let permissionMode: PermissionMode | undefined;
   let model: string | undefined;
 
@@ -95,6 +98,7 @@ function createFold(agent: CompiledAgent) {
           break;
         case 'usage':
           spentUsd += event.cost?.usd ?? 0;
+          spentTokens += tokensIn(event, false) ?? 0;
           break;
         default:
       }
@@ -112,6 +116,7 @@ function createFold(agent: CompiledAgent) {
         state,
         spawned,
         spentUsd,
+        spentTokens,
         requestIds,
         always: always.keys,
         permissionMode,
@@ -153,5 +158,6 @@ export function applyPast(tree: Tree, past: Past): void {
   root.history = past.history;
   root.spawned = past.spawned;
   root.spentUsd = past.spentUsd;
+  root.spentTokens = past.spentTokens;
   past.conversation?.apply(root);
 }

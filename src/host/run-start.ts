@@ -167,6 +167,7 @@ export function beginRun(
     cancelWorkTimer: undefined,
     cutTurn: undefined,
     interrupted: false,
+    models: undefined,
   };
   thread.run = run;
   options.onBegun?.(run);

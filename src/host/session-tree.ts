@@ -69,6 +69,7 @@ class SessionTree implements Tree {
   onDetach: Tree['onDetach'];
   onClosed: Tree['onClosed'];
   isResumed = false;
+  budget: Tree['budget'];
   endReason = 'aborted';
   hasState = false;
   isClosed = false;
@@ -140,6 +141,8 @@ export function createThread(
     history: createHistory(),
     state: parent?.state as Thread['state'],
     spentUsd: 0,
+    spentTokens: 0,
+    account: undefined,
     run: undefined,
     end: undefined,
     endsSession: false,

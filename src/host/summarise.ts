@@ -2,8 +2,8 @@ import type { ModelMessage, ModelRequest, ModelResponse } from '../contracts/ind
 import { textOf, toParts } from '../kernel/content.js';
 import { describeError, TroupeError } from '../kernel/errors.js';
 import { fireHook } from './fire-hook.js';
-import { addCost, beginWork, countModelCall, endWork } from './limits.js';
-import { notice, publish } from './session-tree.js';
+import { houseCall, houseMeta } from './house-call.js';
+import { notice } from './session-tree.js';
 import type { Thread } from './thread.js';
 
 const INSTRUCTION =
@@ -35,42 +35,21 @@ async function askForSummary(
   const { tree, agent } = thread;
   const { executor } = agent.driver.descriptor;
   if (executor !== 'local') throw failure(`an agent of the executor "${executor}" has no model of its own here`);
-  const { name, provider, model } = await tree.host.models.resolve(tree.settings.model ?? agent.driver.model);
   let request: ModelRequest = {
     systemInstruction: INSTRUCTION,
     messages: [...messages, { role: 'user', content: toParts('Summarise the conversation up to here.') }],
     signal: signal(),
-    _meta: {
-      agent: thread.agentId,
-      sessionId: tree.sessionId,
-      ...(thread.threadId !== undefined && { threadId: thread.threadId }),
-      purpose: 'summary',
-    },
+    _meta: houseMeta(thread, 'summary'),
   };
   const hooked = await fireHook(thread, 'before_model', { request });
   if (hooked !== undefined) {
     if (hooked.action !== 'proceed') throw failure(hooked.reason ?? 'a hook blocked the model call');
     const changed = hooked.modifications as { request?: ModelRequest; response?: ModelResponse } | undefined;
     if (changed?.response !== undefined) return summaryIn(changed.response);
-    if (changed?.request !== undefined) request = { ...changed.request, signal: signal() };
+    if (changed?.request !== undefined) request = changed.request;
   }
-  const limited = countModelCall(thread);
-  if (limited !== undefined) throw failure(`${limited.thread.agentId} has reached its ${limited.end.data.limit}`);
-  const { permits } = tree.host;
-  const release = permits.isFree(provider) ? undefined : await permits.take(provider, signal());
-  beginWork(thread);
-  try {
-    const response = await model.generate(request);
-    if (response.usage !== undefined && thread.run !== undefined) {
-      thread.run.tally.add(response.usage);
-      addCost(thread, response.usage.cost?.usd);
-      publish(thread, { type: 'usage', model: name, ...response.usage });
-    }
-    return summaryIn(response);
-  } finally {
-    endWork(thread);
-    release?.();
-  }
+  const choice = tree.settings.model ?? agent.driver.model;
+  return summaryIn(await houseCall(thread, { choice, request, purpose: 'summary', signal }));
 }
 
 function summaryIn(response: ModelResponse): string {

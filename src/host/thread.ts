@@ -22,8 +22,10 @@ import type { LoopDetector } from '../kernel/loop-detection.js';
 import type { StateDeclaration, StateScope } from '../kernel/state.js';
 import type { UsageTally } from '../kernel/usage.js';
 import type { AgentTools } from './agent-tools.js';
+import type { BudgetAccount, TreeBudget } from './budget.js';
 import type { CrewState } from './crew-state.js';
 import type { HostCore } from './host-core.js';
+import type { RunModels } from './model-calls.js';
 import type { Question } from './questions.js';
 import type { Call } from './tool-call.js';
 
@@ -42,6 +44,8 @@ export interface CompiledAgent {
   readonly declaration: StateDeclaration;
   /** Every tool that it can reach is read-only. */
   readonly readOnly: boolean;
+  /** It or an agent below it has a limit on what it spends. */
+  readonly isBudgeted: boolean;
   /** State keys that take the result; undefined: none. */
   readonly outputKeys: readonly string[] | undefined;
   /** The definition whose model and instruction drive the turns: the leader of a hierarchy, else the agent itself. */
@@ -53,6 +57,7 @@ export interface AgentLimits {
   readonly maxLlmCalls: number;
   readonly maxTimeMs: number;
   readonly maxBudgetUsd: number;
+  readonly maxTokens: number;
   readonly graceTurn: boolean;
 }
 
@@ -109,6 +114,8 @@ export interface RunRecord {
    */
   cutTurn: ((how: 'stop' | 'interrupt' | 'force') => void) | undefined;
   interrupted: boolean;
+  /** What was decided about its models; made where more than a name decides. */
+  models: RunModels | undefined;
 }
 
 export interface RunEnding {
@@ -134,6 +141,10 @@ export interface Thread extends Origin {
   state: StateScope;
   /** Cost of this session so far, that of its descendants included. */
   spentUsd: number;
+  /** The same in tokens; counted where `tree.budget` is kept. */
+  spentTokens: number;
+  /** What is reserved of its own limits; made with the first reservation. */
+  account: BudgetAccount | undefined;
   run: RunRecord | undefined;
   end: RunEnd | undefined;
   /** The session ends with its run. */
@@ -166,6 +177,7 @@ export interface TreeSettings {
   hostToolExecution: boolean;
   streaming: boolean;
   maxBudgetUsd: number;
+  maxTokens: number;
 }
 
 /** One session tree: the root session and everything below it, with one log and one merged stream. */
@@ -202,6 +214,8 @@ export interface Tree {
   isResumed: boolean;
   /** How its session ended. */
   endReason: string;
+  /** Some session in it has a limit on what it spends. */
+  budget: TreeBudget | undefined;
   /** Some state key is declared. */
   hasState: boolean;
   isClosed: boolean;

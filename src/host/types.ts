@@ -16,11 +16,16 @@ import type {
   ExecutorType,
   GenerationConfig,
   LifecycleInterceptor,
+  ModelAlias,
   ModelFactory,
+  ModelFallbacks,
   ModelInterface,
+  ModelPrice,
+  ModelStatus,
   PendingRequest,
   PermissionMode,
   PolicyEvaluator,
+  RouterStrategy,
   SessionProvider,
   SessionSummary,
   SessionUpdateData,
@@ -69,8 +74,18 @@ export interface HostOptions {
   /** Default: memory. */
   store?: SessionProvider;
   telemetry?: TelemetryBridge;
+  /** Names for models and their parameters. */
+  aliases?: Record<string, ModelAlias | string>;
+  /** Strategies, asked in order until one answers; what a run was given as `model` goes before them. */
+  router?: RouterStrategy | RouterStrategy['route'] | readonly (RouterStrategy | RouterStrategy['route'])[];
+  /** By `provider/name`, by the name alone, or `provider/*`. */
+  prices?: Record<string, ModelPrice>;
+  /** Models that stand in for others: a list for all, or one for each by name. */
+  fallbacks?: readonly string[] | Record<string, readonly string[]> | ModelFallbacks;
   limits?: HostLimits;
   clock?: Clock;
+  /** What chance decides (the spread of waits) is the same for the same seed. Default: it differs. */
+  seed?: number;
   /** XState's inspection events of every actor, unchanged. */
   inspect?: (event: import('xstate').InspectionEvent) => void;
 }
@@ -82,6 +97,8 @@ export interface RunOptions {
   generation?: GenerationConfig;
   contextBudget?: ContextBudget;
   maxBudgetUsd?: number;
+  /** Input and output tokens together. */
+  maxTokens?: number;
   tools?: readonly (ToolDefinition | ToolDescriptor)[];
   /** Default true. False: a message comes whole, not in pieces. */
   streaming?: boolean;
@@ -149,7 +166,21 @@ export interface HostSession extends AgentSession {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
+/** What a host knows of models, and what may be changed about it while it runs. */
+export interface HostModels {
+  /** Aliases, models that were asked or stand in, and those that something is known against. */
+  list(): ModelStatus[];
+  /** Counts from the next request on; undefined takes it away. Throws `INVALID_OPTION`, and then nothing has changed. */
+  setAlias(name: string, alias: ModelAlias | string | undefined): void;
+  /** A model, or an alias, that is not asked from the next request on: what stands in for it is. */
+  ban(name: string, reason?: string): void;
+  allow(name: string): void;
+  /** Forgets failures of one model, or of all. */
+  reset(name?: string): void;
+}
+
 export interface Host {
+  readonly models: HostModels;
   /** `input`: text, parts, or data of the agent's `inputSchema`. */
   run<Input, Output>(
     agent: AgentDefinition<string, Input, Output>,

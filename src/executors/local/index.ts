@@ -1,19 +1,15 @@
 import type {
   Executor,
+  ModelCall,
   ModelInterface,
   ModelRequest,
   ModelResponse,
+  ResolvedModel,
   TurnContext,
   TurnEnd,
 } from '../../contracts/index.js';
 import { describeError, ModelError } from '../../kernel/errors.js';
 import { createModelTurn, type ModelTurn } from '../../kernel/model-turn.js';
-
-const MAX_ATTEMPTS = 3;
-const FIRST_BACKOFF_MS = 500;
-const LONGEST_WAIT_MS = 5 * 60_000;
-/** Once: a malformed call or an empty answer is often gone the second time. */
-const MALFORMED_RETRY_MS = 500;
 
 /** Our own loop: each turn is one model call, and what the model said becomes the thread's events. */
 export const localExecutor = (): Executor => shared;
@@ -22,8 +18,12 @@ export const localExecutor = (): Executor => shared;
 const shared: Executor = { turn: (_, context) => turnOf(context) };
 
 async function turnOf(context: TurnContext): Promise<TurnEnd | undefined> {
-  const requested = context.modelConfig.resolve({ agent: context.agentId, requested: context.model, purpose: 'turn' });
-  const resolved = requested instanceof Promise ? await requested : requested;
+  let isPlain = context.asksPlainly;
+  let resolved: ResolvedModel | undefined;
+  if (isPlain) {
+    const named = resolveOf(context);
+    resolved = named instanceof Promise ? await named : named;
+  }
   let request = context.modelRequest();
   const hooked = context.fireHook('before_model', { request });
   if (hooked !== undefined) {
@@ -32,36 +32,48 @@ async function turnOf(context: TurnContext): Promise<TurnEnd | undefined> {
     if (said.action !== 'proceed')
       return fail(context, { code: 'HOOK_BLOCKED', message: said.reason ?? 'a hook blocked the model call' });
     const changed = said.modifications as { request?: ModelRequest; response?: ModelResponse } | undefined;
-    if (changed?.response !== undefined) return answerWith(context, resolved.name, changed.response);
+    if (changed?.response !== undefined) {
+      return answerWith(context, (resolved ?? (await resolveOf(context))).name, changed.response);
+    }
     if (changed?.request !== undefined) request = withSignal(changed.request, context);
   }
-  let malformed = 0;
   for (let attempt = 1; ; attempt++) {
     if (context.aborted) return undefined;
-    if (!context.admitModelCall()) return undefined;
-    const turn = createModelTurn(context, resolved.name);
-    const traced = context.traceModelCall?.({ model: resolved.name, provider: resolved.provider, attempt });
-    const ask = () => openAnswer(context, resolved.model, request);
-    const failure = await callModel(context, turn, ask, resolved.provider);
+    let call: ModelCall | undefined;
+    if (!isPlain) {
+      const begun = await context.modelCalls.begin(request);
+      if (begun === undefined || 'reason' in begun) return begun;
+      call = begun;
+      resolved = begun.resolved;
+    } else if (!context.admitModelCall()) return undefined;
+    const { name, provider, model } = resolved as ResolvedModel;
+    const turn = createModelTurn(context, name, call?.routing);
+    const traced = context.traceModelCall?.({ model: name, provider, attempt });
+    const going = call?.request ?? request;
+    const ask = () => openAnswer(context, model, going);
+    const failure = await callModel(context, turn, ask, provider);
     turn.publishUsage();
+    call?.settle(failure === undefined || turn.hasSpoken);
     traced?.end({ finishReason: turn.finishReason, error: failure, isAborted: context.aborted });
     if (context.aborted) return undefined;
-    if (failure === undefined && (!turn.isMalformed || context.toolsOff)) return turn.finish();
+    if (failure === undefined && (!turn.isMalformed || context.toolsOff)) {
+      if (!isPlain) context.modelCalls.answered(resolved as ResolvedModel);
+      return turn.finish();
+    }
     const fault = failure ?? MALFORMED;
-    const waitMs = failure === undefined ? malformedDelay(malformed++) : retryDelay(failure, attempt);
     // What has reached the consumer is not silently said again; thoughts are no answer.
     const isSaid = failure === undefined ? turn.hasAnswered : turn.hasSpoken;
-    if (waitMs === undefined || isSaid) return fail(context, fault);
-    const text = `${resolved.name}: ${fault.message}; again in ${waitMs} ms`;
-    await context.publish({
-      type: 'custom',
-      kind: 'notice',
-      data: { code: 'MODEL_RETRY', severity: 'info', text },
-      source: 'host',
-    });
-    if (!(await context.rest(waitMs))) return undefined;
+    const again = await context.modelCalls.failed(
+      { ...fault, isMalformed: failure === undefined, isSaid },
+      resolved as ResolvedModel,
+    );
+    if (!again) return context.aborted ? undefined : fail(context, fault);
+    isPlain = false;
   }
 }
+
+const resolveOf = (context: TurnContext) =>
+  context.modelConfig.resolve({ agent: context.agentId, requested: context.model, purpose: 'turn' });
 
 /** Whole, or in pieces. */
 function openAnswer(
@@ -82,8 +94,6 @@ const MALFORMED: Failure = {
   retryable: false,
   retryAfterMs: undefined,
 };
-
-const malformedDelay = (before: number) => (before === 0 ? MALFORMED_RETRY_MS : undefined);
 
 /** A hook answered in the model's place. */
 async function answerWith(context: TurnContext, model: string, response: ModelResponse): Promise<TurnEnd | undefined> {
@@ -132,12 +142,6 @@ async function callModel(
   } finally {
     release?.();
   }
-}
-
-function retryDelay(failure: Failure, attempt: number): number | undefined {
-  if (!failure.retryable || attempt >= MAX_ATTEMPTS) return undefined;
-  const waitMs = failure.retryAfterMs ?? FIRST_BACKOFF_MS * 2 ** (attempt - 1);
-  return waitMs > LONGEST_WAIT_MS ? undefined : waitMs;
 }
 
 function fail(
