@@ -22,6 +22,7 @@ export type {
   ElicitationCallback,
   Host,
   HostLimits,
+  HostModels,
   HostOptions,
   HostSession,
   Run,

@@ -13,25 +13,12 @@ import type {
 import { describeError } from '../kernel/errors.js';
 import { mergeGeneration } from '../kernel/generation.js';
 import { needOf, type PaidCall, reserveFor, unpriced } from './model-budget.js';
-import { type RunRoute, routeOf } from './model-route.js';
+import { routeOf } from './model-route.js';
 import { LONGEST_WAIT_MS, retryWait } from './retry-wait.js';
+import { runModels } from './run-models.js';
 import { notice, publish } from './session-tree.js';
 import type { RunRecord, Thread } from './thread.js';
 import type { Turn } from './turn-context.js';
-
-/** What was decided about the models of one run, and holds until its end. */
-export interface RunModels {
-  route: RunRoute | undefined;
-  /** Models that a person let stand in: the wanted one → the other. */
-  readonly accepted: Map<string, string>;
-  /** The model asked last. */
-  last: string | undefined;
-}
-
-export const runModels = (run: RunRecord): RunModels => {
-  run.models ??= { route: undefined, accepted: new Map(), last: undefined };
-  return run.models;
-};
 
 /** Tries of one model in one turn where nothing stands in for it. */
 const MAX_TRIES = 3;

@@ -1,17 +1,10 @@
 import type { Bag, ModelChoice, ModelRequest, RouteAnswer, RouterStrategy } from '../contracts/index.js';
 import { describeError } from '../kernel/errors.js';
 import { houseCall } from './house-call.js';
-import { runModels } from './model-calls.js';
+import { type RunRoute, runModels } from './run-models.js';
 import { notice, publish } from './session-tree.js';
 import type { RunRecord, Thread } from './thread.js';
 import type { Turn } from './turn-context.js';
-
-/** How a run came to its model. */
-export interface RunRoute {
-  readonly choice: ModelChoice | undefined;
-  /** For `_meta.routing`. */
-  readonly routing: Bag;
-}
 
 /**
  * The model of this turn before availability: what the run was given, else what the router said when it was first

@@ -25,8 +25,8 @@ import type { AgentTools } from './agent-tools.js';
 import type { BudgetAccount, TreeBudget } from './budget.js';
 import type { CrewState } from './crew-state.js';
 import type { HostCore } from './host-core.js';
-import type { RunModels } from './model-calls.js';
 import type { Question } from './questions.js';
+import type { RunModels } from './run-models.js';
 import type { Call } from './tool-call.js';
 
 /** A definition as it stands at one place of a tree: what its surroundings give it is settled here, once per host. */
