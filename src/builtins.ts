@@ -3,6 +3,8 @@ import { loopMachine } from '../compositions/loop.machine.js';
 import { parallelMachine } from '../compositions/parallel.machine.js';
 import { sequentialMachine } from '../compositions/sequential.machine.js';
 import { transferMachine } from '../compositions/transfer.machine.js';
+import { adkExecutor } from './executors/adk/executor.js';
+import { adkReader } from './executors/adk/reader.js';
 import { localExecutor } from './executors/local/index.js';
 import { createHookChain } from './hooks/chain.js';
 import type { CompositionMachine } from './host/agent-logics.js';
@@ -34,7 +36,9 @@ export const builtins: HostParts = {
   executors: {
     local: localExecutor,
     openrouter: localExecutor,
+    adk: adkExecutor,
   },
+  backends: { adk: adkReader },
   compositions: {
     sequential: sequentialMachine as unknown as CompositionMachine,
     parallel: parallelMachine as unknown as CompositionMachine,

@@ -14,6 +14,8 @@ export interface StateView {
   get(key: string): unknown;
   /** Applied when the call ends, in call order. Throws for a key that nothing declares. */
   set(key: string, value: unknown): void;
+  /** All that it holds, frozen. Keys that hold nothing are absent. */
+  values(): Readonly<Bag>;
 }
 
 /** What a tool is given beside its arguments. */
@@ -129,6 +131,8 @@ export interface AgentDefinition<Name extends string = string, Input = unknown, 
   readonly contextBudget?: ContextBudget | undefined;
   /** Default true. False: a model call sees only the run it belongs to. */
   readonly includeHistory?: boolean | undefined;
+  /** It may write state keys that nothing declares: they become keys of its tree. */
+  readonly opensState?: boolean | undefined;
   /** What the executor drives (an ADK agent, a remote's address, a foreign session factory). */
   readonly backend?: unknown;
   /** The children of a composition, in order. `hierarchical`: without the leader. */

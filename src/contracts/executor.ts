@@ -56,6 +56,13 @@ export interface TurnContext {
   readonly toolsOff: boolean;
   /** False: a message is wanted whole. */
   readonly streaming: boolean;
+  /** The tree's state as this thread sees it, frozen. Keys that hold nothing are absent. */
+  stateValues(): Readonly<Bag>;
+  /**
+   * Writes to the tree's state at once, and tells of it. A key that nothing declares becomes one of the tree where an
+   * executor that writes such keys is in it. Throws as a tool's `state.set` does, and then nothing changed.
+   */
+  writeState(delta: Readonly<Bag>): void;
   /** Waits so long by the host's clock; the time counts against no limit. False when the turn was ended meanwhile. */
   rest(ms: number): Promise<boolean>;
   /** A new id for a message of this thread. */
@@ -140,6 +147,22 @@ export interface Executor {
   /** True: it runs its own model or tools out of the host's sight. Refused unless a policy rule grants it. */
   readonly opaque?: boolean;
   close?(): void | Promise<void>;
+}
+
+/** What a backend stands for, as far as it is known. */
+export interface BackendReading {
+  /** The definition with what its backend brings: tools, schemas, agents below it. It is not read again. */
+  readonly definition: AgentDefinition;
+  /** Finds out the rest: a factory, a toolset. Absent: all is known. Rejects with what cannot be read; the next call tries again. */
+  readonly complete?: () => Promise<void>;
+}
+
+/** Reads the backends of one executor type for one host, before anything of them runs. */
+export interface BackendReader {
+  /** Cheap, touches nothing outside. Throws `INVALID_DEFINITION` for a backend that is none. */
+  read(definition: AgentDefinition): BackendReading;
+  /** Lets go of what `complete` opened. Never rejects. */
+  close(): Promise<void>;
 }
 
 export type ExecutorCreator = (

@@ -9,7 +9,10 @@ import type { HostCore } from './host-core.js';
 import type { AgentLimits, CompiledAgent } from './thread.js';
 
 type RunTools = readonly (ToolDefinition | ToolDescriptor)[];
-type CompilingHost = Pick<HostCore, 'hostTools' | 'toolsets' | 'executors' | 'patterns' | 'models' | 'compiled'>;
+type CompilingHost = Pick<
+  HostCore,
+  'backends' | 'hostTools' | 'toolsets' | 'executors' | 'patterns' | 'models' | 'compiled'
+>;
 
 interface Place {
   readonly path: string;
@@ -31,15 +34,16 @@ export function compileAgent(
   const isPlain = runTools.length === 0 && model === undefined;
   const known = isPlain ? host.compiled.get(definition) : undefined;
   if (known !== undefined) return known;
-  const problems: Problem[] = [...checkDefinition(definition)];
+  const read = host.backends.read(definition);
+  const problems: Problem[] = [...checkDefinition(read.definition)];
   throwProblems(problems);
   // Asked for by the run it counts for every agent: its fault is told once.
   const fault = model === undefined ? undefined : host.models.fault(model);
   if (fault !== undefined) problems.push({ code: 'UNKNOWN_MODEL', path: 'options.model', message: fault });
   const place: Place = { path: definition.name, isRoot: true, inLoop: false, transferTargets: undefined };
-  const compiled = compile({ host, runTools, model, problems }, definition, place);
+  const compiled = compile({ host, runTools, model, problems }, read.definition, place);
   throwProblems(problems);
-  if (isPlain) host.compiled.set(definition, compiled);
+  if (isPlain && read.isComplete) host.compiled.set(definition, compiled);
   return compiled;
 }
 
@@ -91,8 +95,12 @@ function compile(compiling: Compiling, definition: AgentDefinition, place: Place
     problems,
   );
   let readOnly = true;
+  let opensState = definition.opensState === true || driver.opensState === true;
   for (const entry of tools.byModelName.values()) readOnly &&= entry.readOnly;
-  for (const child of children) readOnly &&= child.readOnly;
+  for (const child of children) {
+    readOnly &&= child.readOnly;
+    opensState ||= child.opensState;
+  }
   const limits = limitsOf(definition, place.isRoot);
   return {
     definition,
@@ -105,6 +113,7 @@ function compile(compiling: Compiling, definition: AgentDefinition, place: Place
     limits,
     isBudgeted: isLimit(limits.maxBudgetUsd) || isLimit(limits.maxTokens) || children.some((one) => one.isBudgeted),
     declaration: declarationOf(definition, children),
+    opensState,
     readOnly,
     outputKeys: outputKeysOf(definition),
     driver,

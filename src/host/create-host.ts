@@ -4,6 +4,7 @@ import { createChildPool, type Pool } from '../../machines/child-pool.logic.js';
 import type { SessionOutput } from '../../machines/session.events.js';
 import type {
   AgentDefinition,
+  BackendReader,
   Clock,
   ExecutorCreator,
   ExecutorType,
@@ -20,6 +21,7 @@ import { createStamp } from '../kernel/stamp.js';
 import { type CompositionMachine, wireSession } from './agent-logics.js';
 import { createSession } from './agent-session.js';
 import { attach } from './attach.js';
+import { createBackends, withBackends } from './backends.js';
 import { abortStop, endBroken, stopRun } from './end-run.js';
 import type { HostCore, ModelRegistry } from './host-core.js';
 import { closeTree } from './open-session.js';
@@ -35,6 +37,8 @@ import type { Host, HostOptions } from './types.js';
 export interface HostParts {
   readonly executors: Readonly<Record<string, ExecutorCreator>>;
   readonly compositions: Readonly<Record<string, CompositionMachine>>;
+  /** By executor type: what reads its backends. */
+  readonly backends: Readonly<Record<string, () => BackendReader>>;
   readonly models: (
     options: Pick<HostOptions, 'models' | 'aliases' | 'router' | 'prices' | 'fallbacks'>,
     clock: Clock,
@@ -88,6 +92,7 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
     toolTimeoutMs: limits.toolTimeoutMs ?? DEFAULT_TOOL_TIMEOUT_MS,
     abortTimeoutMs: limits.abortTimeoutMs ?? DEFAULT_ABORT_TIMEOUT_MS,
     hostTools: new Map(tools.flatMap((tool) => (isToolset(tool) ? [] : [[tool.name, tool] as const]))),
+    backends: createBackends(parts.backends),
     toolsets: undefined,
     agents: new Map(agents.map((agent) => [agent.name, agent])),
     executors,
@@ -109,7 +114,7 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
       (message) => tellAll(core, message),
     );
   }
-  core.toolsets = createToolsets(core, tools.filter(isToolset));
+  core.toolsets = withBackends(createToolsets(core, tools.filter(isToolset)), core.backends);
   core.sessionLogic = wireSession(core, parts.compositions);
   const sessions = createChildPool<SessionOrder>((_, own) => {
     pool = own;
@@ -155,7 +160,7 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
       }
       executors.set(type, creator);
     },
-    describe: (agent) => describeAgent(agent as AgentDefinition),
+    describe: (agent) => describeAgent(core.backends.read(agent as AgentDefinition).definition),
     supports: (capability) => CAPABILITIES.includes(capability),
     close: (closeOptions = {}) => {
       closing ??= closeHost(core, closeOptions.drainMs ?? 0).then(() => {

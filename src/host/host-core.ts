@@ -20,6 +20,7 @@ import type {
 } from '../contracts/index.js';
 import type { Schedule } from '../kernel/late-timer.js';
 import type { Stamp } from '../kernel/stamp.js';
+import type { Backends } from './backends.js';
 import type { Permits } from './permits.js';
 import type { CompiledAgent, Thread, Tree } from './thread.js';
 import type { Toolsets } from './toolsets.js';
@@ -87,6 +88,7 @@ export interface HostCore {
   readonly abortTimeoutMs: number;
   /** Replaced when a toolset brings others. */
   hostTools: ReadonlyMap<string, ToolDefinition>;
+  readonly backends: Backends;
   /** Nothing: the host has none. */
   toolsets: Toolsets | undefined;
   readonly agents: ReadonlyMap<string, AgentDefinition>;

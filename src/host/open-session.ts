@@ -192,7 +192,9 @@ function begin(
     },
     ...(past !== undefined && { seq: past.seq }),
     // What the application and the user share comes from the store, and goes before what this session remembers of it.
-    ...(Object.keys(agent.declaration).length > 0 && { state: Object.assign({}, past?.state, handle?.state) }),
+    ...((agent.opensState || Object.keys(agent.declaration).length > 0) && {
+      state: Object.assign({}, past?.state, handle?.state),
+    }),
   });
   tree.traceContext = options.traceContext;
   if (agent.isBudgeted || options.maxBudgetUsd !== undefined || options.maxTokens !== undefined) {

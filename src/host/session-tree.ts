@@ -39,11 +39,13 @@ export function createTree(
   },
 ): Tree {
   const tree = new SessionTree(host, options);
-  const { declaration } = agent;
-  const isStateless = Object.keys(declaration).length === 0;
+  const { declaration, opensState } = agent;
+  const isStateless = Object.keys(declaration).length === 0 && !opensState;
   tree.hasState = !isStateless;
   tree.root = createThread(tree, undefined, agent, undefined, -1);
-  tree.root.state = isStateless ? NO_STATE : createStateScope({ declaration, values: options.state });
+  tree.root.state = isStateless
+    ? NO_STATE
+    : createStateScope({ declaration, values: options.state, isOpen: opensState });
   return tree;
 }
 

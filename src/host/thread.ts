@@ -42,6 +42,8 @@ export interface CompiledAgent {
   readonly limits: AgentLimits;
   /** State keys that it and all below it declare. */
   readonly declaration: StateDeclaration;
+  /** It or one below it may write state keys that nothing declares. */
+  readonly opensState: boolean;
   /** Every tool that it can reach is read-only. */
   readonly readOnly: boolean;
   /** It or an agent below it has a limit on what it spends. */

@@ -29,6 +29,7 @@ import type { PaidCall } from './model-budget.js';
 import { TurnModelCalls } from './model-calls.js';
 import { ask, type QuestionDraft } from './questions.js';
 import { publish } from './session-tree.js';
+import { commitUpdates } from './state-updates.js';
 import type { RunEnd, RunRecord, Thread } from './thread.js';
 import { registerCall } from './tool-call.js';
 import { visibleTools } from './tool-policy.js';
@@ -240,6 +241,17 @@ export class Turn implements TurnContext, Activity {
 
   modelRequest(): ModelRequest {
     return new TurnRequest(this, this.thread);
+  }
+
+  stateValues(): Readonly<Bag> {
+    return this.thread.state.values();
+  }
+
+  writeState(delta: Readonly<Bag>): void {
+    const { thread, run } = this;
+    if (this.isClosed || (this.isCut && run.stop !== undefined) || thread.run !== run) return;
+    const updates = Object.entries(delta).map(([key, value]) => ({ key, value }));
+    if (updates.length > 0) commitUpdates(thread, updates);
   }
 
   newMessageId(): string {

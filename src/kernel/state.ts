@@ -58,7 +58,7 @@ export interface CallState {
   updates(): readonly StateUpdate[];
 }
 
-type Reducers = ReadonlyMap<string, Reducer | undefined>;
+type Reducers = Map<string, Reducer | undefined>;
 
 /**
  * The root scope of a tree. `values` (of a stored session) go before the declared `initial`s; those of keys that are
@@ -69,9 +69,11 @@ type Reducers = ReadonlyMap<string, Reducer | undefined>;
 export function createStateScope(options: {
   declaration: StateDeclaration;
   values?: Readonly<Bag> | undefined;
+  /** Any key may be written: the first write declares it. */
+  isOpen?: boolean;
 }): StateScope {
-  const { declaration, values = {} } = options;
-  const reducers = new Map<string, Reducer | undefined>();
+  const { declaration, values = {}, isOpen = false } = options;
+  const reducers: Reducers = isOpen ? new OpenReducers() : new Map<string, Reducer | undefined>();
   const record: Bag = {};
   for (const [key, { initial, reducer }] of Object.entries(declaration)) {
     if (key === '__proto__') {
@@ -85,7 +87,20 @@ export function createStateScope(options: {
     // A start that no write could be added to is refused here, not at the first write.
     if (reducer === 'append' || reducer === 'sum') reduceState(key, reducer, record[key], [emptyState(reducer)]);
   }
+  if (isOpen) {
+    for (const [key, value] of Object.entries(values)) {
+      if (!Object.hasOwn(record, key) && key !== '__proto__')
+        record[key] = inertJson(value, `the value of state key "${key}"`);
+    }
+  }
   return scopeOf(reducers, Object.freeze(record));
+}
+
+/** Knows every key but one that no record can have. */
+class OpenReducers extends Map<string, Reducer | undefined> {
+  override has(key: string): boolean {
+    return key !== '__proto__';
+  }
 }
 
 /** Kept beside the session: others write it, too. */
@@ -125,7 +140,7 @@ function scopeOf(reducers: Reducers, start: Readonly<Bag>): StateScope {
     },
     refresh(stored) {
       const next: Bag = {};
-      for (const key of reducers.keys()) {
+      for (const key of new Set([...reducers.keys(), ...Object.keys(record)])) {
         if (!isShared(key) || !Object.hasOwn(stored, key) || sameJson(stored[key], read(key))) continue;
         next[key] = inertJson(stored[key], `the value of state key "${key}"`);
       }
@@ -140,8 +155,8 @@ function scopeOf(reducers: Reducers, start: Readonly<Bag>): StateScope {
 
 /** A buffer for one tool call on top of `scope` as it is now: what others commit meanwhile does not reach its reads. */
 export function createCallState(scope: StateScope): CallState {
-  const { get, set, updates } = scope.fork();
-  return { view: { get, set }, updates };
+  const { get, set, values, updates } = scope.fork();
+  return { view: { get, set, values }, updates };
 }
 
 /**

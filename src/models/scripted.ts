@@ -10,7 +10,8 @@ import type {
 } from '../contracts/index.js';
 import { systemClock } from '../kernel/clock.js';
 import { ModelError, TroupeError } from '../kernel/errors.js';
-import { cancelled, isRetryableCode } from './wire/status.js';
+import { isRetryableCode } from '../kernel/status.js';
+import { cancelled } from './wire/status.js';
 
 /** The answer to one model call. `error` is thrown after what stands beside it was streamed. */
 export interface ScriptEntry {

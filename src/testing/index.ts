@@ -18,6 +18,7 @@ export {
 export { expectNoLeaks, type LeakOptions } from './leaks.js';
 export { type HostRecord, type MockHostContext, mockHostContext } from './mock-host-context.js';
 export { type MockEvent, type MockScript, type MockSession, mockSession } from './mock-session.js';
+export { type ReplayedModel, recordModel, replayModel } from './recorded-model.js';
 export { seededRandom, shuffled } from './seeded.js';
 export { type MakeStore, type StoreCase, storeCases } from './store-cases.js';
 export { type VirtualClock, virtualClock } from './virtual-clock.js';

@@ -34,6 +34,12 @@ describe('the table of floors refuses', () => {
     ['src/tools/a.ts', 'src/host/b.ts', 'type', 'floor 3c parts may not reach floor 3b host and engines'],
     ['src/tools/a.ts', 'src/policy/b.ts', 'value', 'one part never imports another'],
     ['src/executors/adk/index.ts', 'src/executors/local/index.ts', 'value', 'one part never imports another'],
+    [
+      'src/executors/adk/reader.ts',
+      '@google/adk',
+      'value',
+      '@google/adk is heavy: only what is loaded with the first turn of an ADK agent imports it',
+    ],
     ['src/stores/a.ts', 'src/index.ts', 'value', 'floor 3c parts may not reach floor 4 top'],
     [
       'src/models/a.ts',

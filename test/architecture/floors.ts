@@ -47,6 +47,11 @@ const floors: readonly Floor[] = [
 /** Loaded when first needed, so that whoever does not use them does not wait for them. */
 const heavy = ['ajv', 'yaml', 'openai', '@google/genai', 'jiti', '@modelcontextprotocol/client'];
 
+/** Code that stands on ADK is loaded when an agent of ADK first runs; what is loaded with the host knows its types only. */
+const onAdk = /^src\/executors\/adk\//;
+const adkFree =
+  /^src\/executors\/adk\/(binding|brands|executor|failure|own-tools|parts|reader|schema|tool-names|translate)\.ts$/;
+
 /** Not among our dependencies: a user's own, or for tests only. */
 const forbidden = ['zod', 'arktype', 'fast-check', 'vitest', 'typescript'];
 
@@ -82,7 +87,7 @@ function broken(file: string, floor: Floor, { target, kind }: Import): string | 
   if (target.startsWith('node:')) {
     return !floor.io && ioBuiltins.test(target) ? `floor ${floor.name} does no input or output` : undefined;
   }
-  return brokenPackage(floor, target, kind);
+  return brokenPackage(file, floor, target, kind);
 }
 
 function brokenInside(file: string, floor: Floor, target: string, kind: Import['kind']): string | undefined {
@@ -98,11 +103,14 @@ function brokenInside(file: string, floor: Floor, target: string, kind: Import['
   return undefined;
 }
 
-function brokenPackage(floor: Floor, target: string, kind: Import['kind']): string | undefined {
+function brokenPackage(file: string, floor: Floor, target: string, kind: Import['kind']): string | undefined {
   const name = target.split('/', target.startsWith('@') ? 2 : 1).join('/');
   if (forbidden.includes(name)) return `${name} is for tests only`;
   if (floor.packages !== 'any' && !floor.packages.includes(name)) {
     return `floor ${floor.name} may import ${floor.packages.join(', ') || 'no package'}`;
+  }
+  if (name === '@google/adk' && kind === 'value' && (!onAdk.test(file) || adkFree.test(file))) {
+    return `${name} is heavy: only what is loaded with the first turn of an ADK agent imports it`;
   }
   if (heavy.includes(name) && kind === 'value') return `${name} is heavy: load it with await import() where it is used`;
   return undefined;

@@ -1,4 +1,6 @@
+import { LlmAgent } from '@google/adk';
 import { describe, test } from 'vitest';
+import { driveAdk } from '../../src/executors/adk/index.js';
 import { localExecutor } from '../../src/executors/local/index.js';
 import {
   type ConformanceSkip,
@@ -10,6 +12,7 @@ import {
   type ScriptEntry,
   withSkips,
 } from '../../src/testing/index.js';
+import { ScriptedLlm } from '../executors/adk/scripted-llm.js';
 
 /** What one turn of a scenario is as events of a session. */
 function* eventsOf({ text = [], toolCalls = [], usage, error }: ScriptEntry, turn: number): Generator<MockEvent> {
@@ -45,6 +48,11 @@ function foreign({ turns, hangs, question }: ExecutorScenario) {
   return mockSession([...asked, ...turns.flatMap((turn, index) => [...eventsOf(turn, index)])]);
 }
 
+const QUESTION = {
+  case: 'a question of its own is asked in the inbox, and the answer brings it on',
+  reason: 'an ADK agent asks through its tools, which are calls',
+};
+
 const subjects: { name: string; make: MakeExecutor; skip: ConformanceSkip[] }[] = [
   {
     name: 'local',
@@ -57,6 +65,16 @@ const subjects: { name: string; make: MakeExecutor; skip: ConformanceSkip[] }[] 
     ],
   },
   { name: 'a foreign session', make: foreign, skip: [] },
+  {
+    name: 'an ADK agent with its own model',
+    make: ({ turns, hangs }) => driveAdk(new LlmAgent({ name: 'subject', model: new ScriptedLlm(turns, hangs) })),
+    skip: [QUESTION],
+  },
+  {
+    name: 'an ADK agent with the host’s model',
+    make: () => driveAdk(new LlmAgent({ name: 'subject' })),
+    skip: [QUESTION],
+  },
 ];
 
 for (const { name, make, skip } of subjects) {

@@ -1,7 +1,7 @@
 import { ModelError, TroupeError } from '../../kernel/errors.js';
+import { retryAfterOf } from '../../kernel/retry-after.js';
+import { codeOfStatus, isRetryableCode } from '../../kernel/status.js';
 import { cutText } from '../../kernel/text.js';
-import { retryAfterOf } from './retry-after.js';
-import { codeOfStatus, isRetryableCode } from './status.js';
 
 const LONGEST_MESSAGE = 1_000;
 

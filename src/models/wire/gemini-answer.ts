@@ -1,8 +1,8 @@
 import type { ContentPart, FinishReason, ModelResponse, ModelToolCall, ModelUsage } from '../../contracts/index.js';
 import { ModelError } from '../../kernel/errors.js';
+import type { WireNames } from '../../kernel/wire-names.js';
 import { brokenStream } from './errors.js';
 import type { Folder } from './exchange.js';
-import type { WireNames } from './names.js';
 
 /** What is read of a frame; all of it may be missing. */
 export interface GeminiFrame {

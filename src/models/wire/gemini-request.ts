@@ -1,9 +1,9 @@
 import type { ContentPart, GenerationConfig, ModelRequest, ToolDescriptor } from '../../contracts/index.js';
+import { namesInHistory } from '../../kernel/history-names.js';
+import { argsObject, type MediaPart, partText, splitResponse } from '../../kernel/part-text.js';
+import { createWireNames, type WireNames } from '../../kernel/wire-names.js';
 import { toGeminiParameters, toGeminiSchema } from './gemini-schema.js';
-import { namesInHistory } from './history-names.js';
-import { createWireNames, type WireNames } from './names.js';
 import { pairMessages } from './pairing.js';
-import { argsObject, type MediaPart, partText, splitResponse } from './part-text.js';
 import { offeredTools } from './tool-choice.js';
 
 /** A part as Gemini has it; exactly one of its fields beside `thought` and `thoughtSignature`. */

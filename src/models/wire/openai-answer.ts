@@ -1,9 +1,9 @@
 import type { ContentPart, FinishReason, ModelResponse, ModelUsage } from '../../contracts/index.js';
 import { ModelError } from '../../kernel/errors.js';
+import type { WireNames } from '../../kernel/wire-names.js';
 import { type CallPiece, createCallAssembly } from './call-assembly.js';
 import { brokenStream } from './errors.js';
 import type { Folder } from './exchange.js';
-import type { WireNames } from './names.js';
 import { appendDetails, keepReasoning } from './reasoning-details.js';
 
 /** What is read of a chunk; all of it may be missing or null. */

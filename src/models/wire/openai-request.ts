@@ -5,11 +5,11 @@ import type {
   ModelRequest,
   ToolDescriptor,
 } from '../../contracts/index.js';
-import { namesInHistory } from './history-names.js';
-import { createWireNames, type WireNames } from './names.js';
+import { namesInHistory } from '../../kernel/history-names.js';
+import { argsObject, type MediaPart, partText, splitResponse } from '../../kernel/part-text.js';
+import { createWireNames, type WireNames } from '../../kernel/wire-names.js';
 import { toOpenAiParameters, toResponseFormat } from './openai-schema.js';
 import { pairMessages } from './pairing.js';
-import { argsObject, type MediaPart, partText, splitResponse } from './part-text.js';
 import { readReasoning } from './reasoning-details.js';
 import { offeredTools } from './tool-choice.js';
 

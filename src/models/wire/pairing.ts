@@ -1,5 +1,5 @@
 import type { ContentPart, ModelMessage } from '../../contracts/index.js';
-import { partText } from './part-text.js';
+import { partText } from '../../kernel/part-text.js';
 
 /** Every provider takes these, and none takes more than 40 characters for sure. */
 const USABLE_ID = /^[A-Za-z0-9_-]{1,40}$/;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { ModelError, TroupeError } from '../../../src/kernel/errors.js';
+import { retryAfterOf } from '../../../src/kernel/retry-after.js';
 import { errorInFrame, errorOfClient, errorOfResponse, errorOfTransport } from '../../../src/models/wire/errors.js';
-import { retryAfterOf } from '../../../src/models/wire/retry-after.js';
 
 const response = (status: number, body: object | string, headers: Record<string, string> = {}) =>
   errorOfResponse(status, new Headers(headers), typeof body === 'string' ? body : JSON.stringify(body));

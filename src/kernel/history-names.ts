@@ -1,4 +1,4 @@
-import type { ModelMessage } from '../../contracts/index.js';
+import type { ModelMessage } from '../contracts/index.js';
 
 /** The tools that the history speaks of; some may no longer be offered. */
 export function namesInHistory(messages: readonly ModelMessage[]): string[] {

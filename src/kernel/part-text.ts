@@ -1,5 +1,5 @@
-import type { ContentPart } from '../../contracts/index.js';
-import { cutText } from '../../kernel/text.js';
+import type { ContentPart } from '../contracts/index.js';
+import { cutText } from './text.js';
 
 const LONGEST_UNKNOWN = 4_000;
 

@@ -1,0 +1,2 @@
+export type { AdkBackend } from './backend.js';
+export { adkExecutor, driveAdk } from './executor.js';

@@ -1,0 +1,158 @@
+import { BaseLlm, type BaseLlmConnection, type LlmRequest, type LlmResponse } from '@google/adk';
+import type { ModelRequest, ModelResponse, ResolvedModel, TurnContext } from '../../contracts/index.js';
+import type { Answer } from './answer.js';
+import { type AdkFailure, failureOf } from './failure.js';
+import { streamHostModel } from './host-stream.js';
+import { applyGeneration, applyModelRequest, toLlmResponse, toModelRequest, usageOf } from './translate.js';
+
+const MAX_ATTEMPTS = 3;
+const FIRST_BACKOFF_MS = 500;
+const LONGEST_WAIT_MS = 5 * 60_000;
+
+/** The agent's own model, or one of the host's. */
+export type Driven = { readonly own: BaseLlm } | { readonly host: ResolvedModel };
+
+/** What a turn wants to know of its model calls. */
+export interface CallListener {
+  /** A call begins; what ADK says from now on belongs to it. */
+  begin(modelName: string): Answer;
+  /** It is over, however it ended. */
+  end(): void;
+  /** The turn is to end so. */
+  fail(failure: AdkFailure): void;
+  /** No more calls are permitted. */
+  refuse(): void;
+}
+
+/**
+ * Stands in for an agent's model for one turn: each call is counted against the host's limits, passes its hooks, and is
+ * tried again where that may help. What the model itself does is not touched.
+ */
+export class DrivenModel extends BaseLlm {
+  constructor(
+    private readonly driven: Driven,
+    private readonly context: TurnContext,
+    private readonly request: ModelRequest,
+    private readonly listener: CallListener,
+  ) {
+    super({ model: 'own' in driven ? driven.own.model : driven.host.name });
+  }
+
+  override async *generateContentAsync(
+    asked: LlmRequest,
+    stream = false,
+    signal?: AbortSignal,
+  ): AsyncGenerator<LlmResponse, void> {
+    const { context, listener } = this;
+    this.#complete(asked);
+    const hooked = context.fireHook('before_model', { request: toModelRequest(asked, this.#own()) });
+    if (hooked !== undefined) {
+      const said = await hooked;
+      if (context.aborted) return;
+      if (said.action !== 'proceed') {
+        const message = said.reason ?? 'a hook blocked the model call';
+        listener.fail({ code: 'HOOK_BLOCKED', message, retryable: false });
+        return;
+      }
+      const changed = said.modifications as { request?: ModelRequest; response?: ModelResponse } | undefined;
+      if (changed?.response !== undefined) return yield* this.#answerWith(changed.response);
+      if (changed?.request !== undefined) applyModelRequest(asked, changed.request);
+    }
+    for (let attempt = 1; ; attempt++) {
+      if (context.aborted) return;
+      if (!context.admitModelCall()) return listener.refuse();
+      const answer = listener.begin(this.model);
+      const failure = yield* this.#attempt(asked, stream, signal, answer);
+      if (failure === undefined || context.aborted) return;
+      const waitMs = answer.turn.hasSpoken ? undefined : retryDelay(failure, attempt);
+      if (waitMs === undefined) return listener.fail(failure);
+      const text = `${this.model}: ${failure.message}; again in ${waitMs} ms`;
+      const data = { code: 'MODEL_RETRY', severity: 'info', text };
+      await context.publish({ type: 'custom', kind: 'notice', data, source: 'host' });
+      if (!(await context.rest(waitMs))) return;
+    }
+  }
+
+  /** Live audio is out of scope. */
+  override connect(): Promise<BaseLlmConnection> {
+    return Promise.reject(new Error('live connections are not supported: this model answers requests'));
+  }
+
+  /** What the host adds to a request of the agent: its instruction and settings. */
+  #complete(asked: LlmRequest): void {
+    const { systemInstruction, config, toolMode } = this.request;
+    asked.config ??= {};
+    if (systemInstruction !== undefined) {
+      const { systemInstruction: own } = asked.config;
+      asked.config.systemInstruction =
+        own === undefined || typeof own === 'string'
+          ? [own, systemInstruction].filter((text) => text).join('\n\n')
+          : systemInstruction;
+    }
+    applyGeneration(asked.config, config);
+    if (toolMode === 'none') delete asked.config.tools;
+  }
+
+  /** Made for each request: its signal exists once it is read. */
+  #own(): Pick<ModelRequest, 'signal' | '_meta'> {
+    const { context, request } = this;
+    return {
+      get signal() {
+        return context.signal;
+      },
+      ...(request._meta !== undefined && { _meta: request._meta }),
+    };
+  }
+
+  async *#answerWith(response: ModelResponse): AsyncGenerator<LlmResponse, void> {
+    const answer = this.listener.begin(this.model);
+    yield toLlmResponse({ finishReason: 'stop', ...response }, false);
+    if (response.usage !== undefined) answer.usage(response.usage);
+    answer.turn.publishUsage();
+    this.listener.end();
+  }
+
+  /** One call. Returns how it failed; nothing when it did not. */
+  async *#attempt(
+    asked: LlmRequest,
+    stream: boolean,
+    signal: AbortSignal | undefined,
+    answer: Answer,
+  ): AsyncGenerator<LlmResponse, AdkFailure | undefined> {
+    const { context, driven } = this;
+    let release: (() => void) | undefined;
+    try {
+      const permit = context.takePermit(this.#provider());
+      if (permit !== undefined) release = await permit;
+      if (context.aborted) return undefined;
+      const answers =
+        'own' in driven
+          ? driven.own.generateContentAsync(asked, stream, signal)
+          : streamHostModel(driven.host.model, toModelRequest(asked, this.#own()), stream);
+      for await (const response of answers) {
+        const usage = usageOf(response.usageMetadata);
+        if (usage !== undefined) answer.usage(usage);
+        yield response;
+        if (context.aborted) return undefined;
+      }
+      return undefined;
+    } catch (thrown) {
+      return failureOf(thrown);
+    } finally {
+      release?.();
+      answer.turn.publishUsage();
+      this.listener.end();
+    }
+  }
+
+  #provider(): string {
+    if ('host' in this.driven) return this.driven.host.provider;
+    return /(^|\/)gemini/.test(this.model) ? 'gemini' : 'adk';
+  }
+}
+
+function retryDelay(failure: AdkFailure, attempt: number): number | undefined {
+  if (!failure.retryable || attempt >= MAX_ATTEMPTS) return undefined;
+  const waitMs = failure.retryAfterMs ?? FIRST_BACKOFF_MS * 2 ** (attempt - 1);
+  return waitMs > LONGEST_WAIT_MS ? undefined : waitMs;
+}

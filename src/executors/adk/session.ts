@@ -1,0 +1,318 @@
+import {
+  type BaseLlm,
+  type BaseTool,
+  type Event,
+  InMemoryArtifactService,
+  type LlmAgent,
+  Runner,
+  type Session,
+  StreamingMode,
+} from '@google/adk';
+import type { Content } from '@google/genai';
+import type { SessionStreamData, ToolDescriptor, TurnContext, TurnEnd } from '../../contracts/index.js';
+import { describeError } from '../../kernel/errors.js';
+import { namesInHistory } from '../../kernel/history-names.js';
+import { createWireNames, type WireNames } from '../../kernel/wire-names.js';
+import { Answer } from './answer.js';
+import { isAdkLlmAgent, isAdkTool } from './brands.js';
+import { DeclaredTool } from './declared-tool.js';
+import { type AdkFailure, failureOfEvent } from './failure.js';
+import { type CallListener, DrivenModel } from './model-driver.js';
+import { toContents } from './parts.js';
+import { ownName } from './tool-names.js';
+import { finishOf } from './translate.js';
+import { TurnSessions } from './turn-sessions.js';
+
+// Prompts and tool arguments are nobody's business unless asked for; ADK records them unless told not to.
+process.env.ADK_CAPTURE_MESSAGE_CONTENT_IN_SPANS ??= 'false';
+
+/**
+ * One agent of ADK in one session. Each turn runs a copy of it that calls nothing itself, on a session made from the
+ * host's history, up to the calls that it asks for: the host runs those, and calls again with their results.
+ */
+export class AdkSession {
+  #copy: LlmAgent | undefined;
+  /** A turn that was cut off may still be running: its copy is left to it. */
+  #isRunning = false;
+  /** ADK's session of the turn that is, or was last, under way. */
+  current: Session | undefined;
+  userContent: Content | undefined;
+  /** What the agent may call, by the names of the host. */
+  #offered: ReadonlySet<string> = new Set();
+  #artifactDelta: Record<string, number> = {};
+  /** A tool wants its result to be the agent's: by the call's id. */
+  #ending: { requestId: string; value: unknown } | undefined;
+  #memory: InMemoryArtifactService | undefined;
+
+  constructor(readonly agent: LlmAgent) {}
+
+  /** Artifacts of a host that has no store for them. */
+  get artifacts(): InMemoryArtifactService {
+    this.#memory ??= new InMemoryArtifactService();
+    return this.#memory;
+  }
+
+  /** Its own tool of that name: each session may have its own. */
+  toolNamed(name: string): BaseTool | undefined {
+    return this.agent.tools.find((tool): tool is BaseTool => isAdkTool(tool) && ownName(tool) === name);
+  }
+
+  offers(name: string): boolean {
+    return this.#offered.has(name);
+  }
+
+  /** The name that an agent of ADK has in the host. */
+  nameOf(adkName: string): string {
+    return adkName;
+  }
+
+  noteArtifacts(delta: Record<string, number>): void {
+    Object.assign(this.#artifactDelta, delta);
+  }
+
+  endWith(requestId: string, value: unknown): void {
+    this.#ending = { requestId, value };
+  }
+
+  /** Tells of artifacts that were saved. */
+  publishArtifacts(context: TurnContext): void {
+    if (Object.keys(this.#artifactDelta).length === 0) return;
+    void context.publish({ type: 'custom', kind: 'artifact_delta', data: this.#artifactDelta });
+    this.#artifactDelta = {};
+  }
+
+  async turn(inbox: readonly SessionStreamData[], context: TurnContext): Promise<TurnEnd | undefined> {
+    this.publishArtifacts(context);
+    const ending = this.#ending;
+    this.#ending = undefined;
+    if (ending !== undefined && inbox.some((data) => data.kind === 'tool_result')) {
+      return { reason: 'completed', data: { result: ending.value } };
+    }
+    if (this.#isRunning) this.#copy = undefined;
+    this.#copy ??= copyOf(this.agent);
+    this.#isRunning = true;
+    const turn = new AdkTurn(this, this.#copy, context);
+    const end = await turn.run((names) => {
+      this.#offered = names;
+    });
+    this.publishArtifacts(context);
+    this.#isRunning = !turn.hasEnded;
+    return end;
+  }
+}
+
+/** The agent by itself: no others below it, none of its tools that can be called, nothing kept by itself. */
+function copyOf(agent: LlmAgent): LlmAgent {
+  return agent.clone({
+    subAgents: [],
+    instruction: agent.instruction,
+    globalInstruction: (agent.rootAgent as LlmAgent).globalInstruction ?? '',
+    generateContentConfig: agent.generateContentConfig,
+    // The host has the history, the schema and the key.
+    includeContents: 'default',
+    outputSchema: undefined,
+    outputKey: undefined,
+    mode: undefined,
+    tools: [],
+  } as never) as LlmAgent;
+}
+
+class AdkTurn implements CallListener {
+  /** Nothing of it runs any more. */
+  hasEnded = false;
+  readonly #answers: Answer[] = [];
+  /** Takes what ADK says now; undefined: nothing has been asked of a model, or it is over. */
+  #answer: Answer | undefined;
+  #isCalling = false;
+  #modelName = '';
+  #failure: AdkFailure | undefined;
+  #isRefused = false;
+  #escalates = false;
+  #names!: WireNames;
+
+  constructor(
+    private readonly session: AdkSession,
+    private readonly copy: LlmAgent,
+    private readonly context: TurnContext,
+  ) {}
+
+  get #agent(): LlmAgent {
+    return this.session.agent;
+  }
+
+  async run(offer: (names: ReadonlySet<string>) => void): Promise<TurnEnd | undefined> {
+    const { context, copy, session } = this;
+    try {
+      const request = context.modelRequest();
+      const tools = request.tools ?? [];
+      this.#names = createWireNames([...tools.map(({ name }) => name), ...namesInHistory(request.messages)]);
+      offer(new Set(tools.map(({ name }) => name)));
+      const driven = await this.#model();
+      copy.model = new DrivenModel(driven, context, { ...request }, this);
+      copy.tools = [...this.#silentTools(), ...tools.map((tool) => this.#declared(tool))];
+      const contents = toContents(request.messages, this.#names);
+      const newMessage = contents.at(-1)?.role === 'user' ? contents.pop() : undefined;
+      const id = context.threadId === undefined ? context.sessionId : `${context.sessionId}/${context.threadId}`;
+      const sessionService = new TurnSessions(copy.name, id, { ...context.stateValues() }, contents);
+      session.current = sessionService.session;
+      session.userContent = newMessage;
+      const runner = new Runner({ appName: 'troupe', agent: copy, sessionService });
+      const events = runner.runAsync({
+        userId: 'local',
+        sessionId: id,
+        newMessage: newMessage ?? { role: 'user', parts: [{ text: 'Go on.' }] },
+        runConfig: {
+          pauseOnToolCalls: true,
+          // The host counts.
+          maxLlmCalls: 2 ** 31,
+          streamingMode: this.#streams() ? StreamingMode.SSE : StreamingMode.NONE,
+        },
+        abortSignal: context.signal,
+      });
+      await this.#read(events);
+    } catch (thrown) {
+      if (context.aborted) return undefined;
+      const { code, message } = describeError(thrown, 'EXECUTOR_FAILED');
+      this.#failure ??= { code, message, retryable: false };
+    }
+    return this.#end();
+  }
+
+  /** Pieces are said as they come, unless what was said may be changed afterwards. */
+  #streams(): boolean {
+    const { context } = this;
+    const agent = this.#agent;
+    return (
+      context.streaming && agent.canonicalAfterModelCallbacks.length === 0 && agent.responseProcessors.length === 0
+    );
+  }
+
+  /** What only shapes requests: searches that the provider runs, examples. */
+  #silentTools(): LlmAgent['tools'] {
+    if (this.context.toolsOff) return [];
+    return this.#agent.tools.filter((tool) => isAdkTool(tool) && tool._getDeclaration() === undefined);
+  }
+
+  #declared(tool: ToolDescriptor): DeclaredTool {
+    return new DeclaredTool(tool, this.#names.out(tool.name));
+  }
+
+  async #model() {
+    const { context } = this;
+    const own = context.model === undefined ? ownModel(this.#agent) : undefined;
+    if (own !== undefined) return { own };
+    return {
+      host: await context.modelConfig.resolve({ agent: context.agentId, requested: context.model, purpose: 'turn' }),
+    };
+  }
+
+  /** Reads to the end, to a failure, or to an abort: who ignores its signal is left behind. */
+  async #read(events: AsyncGenerator<Event, void>): Promise<void> {
+    const { context } = this;
+    const { signal } = context;
+    let cut: () => void = () => {};
+    const onAbort = () => cut();
+    signal.addEventListener('abort', onAbort, { once: true });
+    try {
+      while (!signal.aborted) {
+        const step = await new Promise<IteratorResult<Event, void> | undefined>((resolve, reject) => {
+          cut = () => resolve(undefined);
+          events.next().then(resolve, reject);
+        });
+        if (step === undefined) return;
+        if (step.done) {
+          this.hasEnded = true;
+          return;
+        }
+        await this.#take(step.value);
+        if (this.#failure !== undefined) return;
+      }
+    } finally {
+      signal.removeEventListener('abort', onAbort);
+      if (!this.hasEnded) void this.#leave(events);
+    }
+  }
+
+  async #leave(events: AsyncGenerator<Event, void>): Promise<void> {
+    try {
+      await events.return(undefined);
+    } catch {
+      // What has been left has nobody to tell.
+    }
+    this.hasEnded = true;
+  }
+
+  async #take(event: Event): Promise<void> {
+    const { errorCode, errorMessage, content, actions } = event;
+    const { stateDelta, artifactDelta, escalate } = actions;
+    if (!event.partial) this.context.writeState(stateDelta);
+    this.session.noteArtifacts(artifactDelta);
+    this.#escalates ||= escalate === true;
+    if (errorCode !== undefined && finishOf(event) === 'error') {
+      this.#failure ??= failureOfEvent(errorCode, errorMessage);
+      return;
+    }
+    if (event.author === 'user' || content?.role === 'user') return;
+    if (content === undefined && finishOf(event) === undefined) return;
+    const full = this.#open().take(event);
+    if (full !== undefined) await full;
+  }
+
+  /** Where what is said now belongs: to the call under way, or to a message that no model was asked for. */
+  #open(): Answer {
+    if (this.#answer === undefined) {
+      this.#answer = new Answer(this.context, this.#modelName, this.#names);
+      this.#answers.push(this.#answer);
+    }
+    return this.#answer;
+  }
+
+  begin(modelName: string): Answer {
+    this.#modelName = modelName;
+    // Tried again after nothing was said: the same message.
+    if (!this.#isCalling || this.#answer === undefined || this.#answer.turn.hasSpoken) this.#answer = undefined;
+    this.#isCalling = true;
+    return this.#open();
+  }
+
+  end(): void {
+    this.#isCalling = false;
+    this.#answer = undefined;
+  }
+
+  fail(failure: AdkFailure): void {
+    this.#failure ??= failure;
+  }
+
+  refuse(): void {
+    this.#isRefused = true;
+  }
+
+  #end(): TurnEnd | undefined {
+    const { context } = this;
+    if (context.aborted) return undefined;
+    if (this.#failure !== undefined) {
+      const { code, message, retryable } = this.#failure;
+      void context.publish({ type: 'error', code, message, fatal: false, retryable });
+      return { reason: 'failed', data: { code, message } };
+    }
+    if (this.#isRefused) return undefined;
+    let end: TurnEnd | undefined = { reason: 'completed' };
+    let asks = false;
+    for (const answer of this.#answers) {
+      end = answer.finish();
+      asks ||= end === undefined;
+    }
+    if (asks) return undefined;
+    if (!this.#escalates || end?.reason !== 'completed' || !this.session.offers('exit_loop')) return end;
+    return { ...end, data: { ...end.data, escalateReason: `${context.agentId} escalated` } };
+  }
+}
+
+/** Its own, or that of an agent above it; undefined: it was given none. */
+function ownModel(agent: LlmAgent): BaseLlm | undefined {
+  for (let at: LlmAgent['parentAgent'] = agent; at !== undefined; at = at.parentAgent) {
+    if (isAdkLlmAgent(at) && at.model) return at.canonicalModel;
+  }
+  return undefined;
+}

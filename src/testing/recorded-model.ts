@@ -1,0 +1,226 @@
+import { createHash } from 'node:crypto';
+import { appendFile, readFile, writeFile } from 'node:fs/promises';
+import type { ModelInterface, ModelRequest, ModelResponse } from '../contracts/index.js';
+import { describeError, ModelError, TroupeError } from '../kernel/errors.js';
+import { canonicalJson } from '../kernel/json-value.js';
+import { withoutSecrets } from './secrets.js';
+
+const FORMAT = 'troupe-model-recording';
+const VERSION = 1;
+
+interface RecordedError {
+  code: string;
+  message: string;
+  retryable: boolean;
+  retryAfterMs?: number;
+  status?: number;
+}
+
+/** One model call: what identifies its request, for a reader what was said last, and the answer in its increments. */
+interface RecordedCall {
+  agent: string;
+  request: string;
+  said: string;
+  increments: ModelResponse[];
+  error?: RecordedError;
+}
+
+/**
+ * Passes every call on to `model` and writes it to `file` (JSON lines, mode 0600, begun anew), in the order in which the
+ * calls ended. What looks like a key or a token is replaced before it is written. A call that was cut off by its signal is
+ * not kept. A file that cannot be written fails the call with `RECORDING_FAILED`.
+ */
+export function recordModel(model: ModelInterface, options: { file: string }): ModelInterface {
+  let writing: Promise<void> | undefined;
+  const write = (call: RecordedCall): Promise<void> => {
+    const line = `${withoutSecrets(JSON.stringify(call))}\n`;
+    const begun = writing ?? begin(options.file);
+    writing = begun.then(() => appendFile(options.file, line));
+    // Told to the call that wrote; the next one tries again.
+    return writing.catch((thrown) => {
+      writing = undefined;
+      throw new ModelError({
+        code: 'RECORDING_FAILED',
+        message: `cannot write ${options.file}: ${describeError(thrown).message}`,
+        cause: thrown,
+      });
+    });
+  };
+  const keep = async (request: ModelRequest, increments: ModelResponse[], thrown?: unknown): Promise<void> => {
+    if (request.signal?.aborted) return;
+    const call: RecordedCall = { ...identify(request), increments: increments.map(withoutRaw) };
+    if (thrown !== undefined) call.error = errorOf(thrown);
+    await write(call);
+  };
+  return {
+    async generate(request) {
+      let response: ModelResponse;
+      try {
+        response = await model.generate(request);
+      } catch (thrown) {
+        await keep(request, [], thrown);
+        throw thrown;
+      }
+      await keep(request, [response]);
+      return response;
+    },
+    async *generateStream(request) {
+      const increments: ModelResponse[] = [];
+      try {
+        for await (const increment of model.generateStream(request)) {
+          increments.push(increment);
+          yield increment;
+        }
+      } catch (thrown) {
+        await keep(request, increments, thrown);
+        throw thrown;
+      }
+      await keep(request, increments);
+    },
+  };
+}
+
+const begin = (file: string): Promise<void> =>
+  writeFile(file, `${JSON.stringify({ format: FORMAT, version: VERSION })}\n`, { mode: 0o600 });
+
+export interface ReplayedModel extends ModelInterface {
+  /** Throws `RECORDING_NOT_CONSUMED`, naming the calls that were recorded and not made. */
+  assertConsumed(): void;
+}
+
+/**
+ * Answers as `recordModel` wrote it down: the same request gets the same answer, in whatever order agents ask; the same
+ * request asked again gets the next answer to it. Ids of calls do not count. A request that was not recorded fails with
+ * `UNRECORDED_CALL`, which is not retryable. A file that is no recording: `INVALID_RECORDING` at the first call.
+ */
+export function replayModel(options: { file: string }): ReplayedModel {
+  let reading: Promise<Map<string, RecordedCall[]>> | undefined;
+  let calls: Map<string, RecordedCall[]> | undefined;
+  const take = async (request: ModelRequest): Promise<RecordedCall> => {
+    reading ??= readRecording(options.file);
+    calls = await reading;
+    if (request.signal?.aborted) throw new ModelError({ code: 'CANCELLED', message: 'cancelled' });
+    const identity = identify(request);
+    const call = calls.get(keyOf(identity))?.shift();
+    if (call !== undefined) return call;
+    const left = [...calls.values()].flat().filter(({ agent }) => agent === identity.agent);
+    const next = left[0] === undefined ? 'no call of it is left' : `the next one recorded said ${left[0].said}`;
+    throw new ModelError({
+      code: 'UNRECORDED_CALL',
+      message: `${options.file} has no answer to what ${identity.agent} asks (last said: ${identity.said}); ${next}`,
+    });
+  };
+  return {
+    async generate(request) {
+      const call = await take(request);
+      if (call.error !== undefined) throw new ModelError(call.error);
+      return joined(call.increments);
+    },
+    async *generateStream(request) {
+      const call = await take(request);
+      yield* call.increments;
+      if (call.error !== undefined) throw new ModelError(call.error);
+    },
+    assertConsumed() {
+      const left = [...(calls?.values() ?? [])].flat();
+      if (calls !== undefined && left.length === 0) return;
+      const what =
+        calls === undefined ? 'no call was made' : left.map(({ agent, said }) => `${agent}: ${said}`).join('; ');
+      throw new TroupeError({ code: 'RECORDING_NOT_CONSUMED', message: `${options.file}: not replayed: ${what}` });
+    },
+  };
+}
+
+async function readRecording(file: string): Promise<Map<string, RecordedCall[]>> {
+  const invalid = (why: string, cause?: unknown) =>
+    new TroupeError({ code: 'INVALID_RECORDING', message: `${file} is no recording of a model: ${why}`, cause });
+  let text: string;
+  try {
+    text = await readFile(file, 'utf8');
+  } catch (thrown) {
+    throw invalid(describeError(thrown).message, thrown);
+  }
+  const calls = new Map<string, RecordedCall[]>();
+  for (const [at, line] of text.split('\n').entries()) {
+    const value = parsed(line);
+    if (at === 0) {
+      if (value?.format !== FORMAT) throw invalid('its first line does not say so');
+      if (value.version !== VERSION) throw invalid(`its version is ${String(value.version)}, this is ${VERSION}`);
+      continue;
+    }
+    if (line === '') continue;
+    const { agent, request, said, increments } = value ?? {};
+    const isCall = [agent, request, said].every((one) => typeof one === 'string') && Array.isArray(increments);
+    if (!isCall) throw invalid(`line ${at + 1} is no call`);
+    const call = value as unknown as RecordedCall;
+    const same = calls.get(keyOf(call));
+    if (same === undefined) calls.set(keyOf(call), [call]);
+    else same.push(call);
+  }
+  return calls;
+}
+
+function parsed(line: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(line);
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+type Identity = Pick<RecordedCall, 'agent' | 'request' | 'said'>;
+const keyOf = ({ agent, request }: Identity) => `${agent}\n${request}`;
+
+/** What makes two requests the same: who asks, and all that the model would see, save ids. */
+function identify({ systemInstruction, messages, tools, outputSchema, config, _meta }: ModelRequest): Identity {
+  const seen = {
+    systemInstruction,
+    messages: messages.map(({ role, content }) => ({ role, content: content.map(withoutId) })),
+    tools: tools?.map(({ name }) => name),
+    outputSchema,
+    config,
+  };
+  const text = withoutSecrets(canonicalJson(seen));
+  const last = messages.at(-1)?.content.at(-1);
+  return {
+    agent: _meta?.agent ?? '',
+    request: createHash('sha256').update(text).digest('hex'),
+    said: withoutSecrets(canonicalJson(last ?? null)).slice(0, 200),
+  };
+}
+
+function withoutId(part: object): object {
+  const { id, ...rest } = part as { id?: unknown };
+  return rest;
+}
+
+function withoutRaw(response: ModelResponse): ModelResponse {
+  const { _raw, ...rest } = response;
+  return rest;
+}
+
+function errorOf(thrown: unknown): RecordedError {
+  const { code, message } = describeError(thrown, 'MODEL_FAILED');
+  if (!(thrown instanceof ModelError)) return { code, message, retryable: false };
+  const { retryable, retryAfterMs, status } = thrown;
+  return {
+    code,
+    message,
+    retryable,
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+    ...(status !== undefined && { status }),
+  };
+}
+
+/** Increments as one answer. */
+function joined(increments: readonly ModelResponse[]): ModelResponse {
+  const whole: ModelResponse = { content: [] };
+  for (const { content, toolCalls, usage, finishReason } of increments) {
+    whole.content.push(...content);
+    if (toolCalls !== undefined) whole.toolCalls = [...(whole.toolCalls ?? []), ...toolCalls];
+    if (usage !== undefined) whole.usage = { ...whole.usage, ...usage };
+    if (finishReason !== undefined) whole.finishReason = finishReason;
+  }
+  return whole;
+}
