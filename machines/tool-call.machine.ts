@@ -42,6 +42,8 @@ export const toolCallStates: Readonly<Record<ToolCallState, StateNode>> = {
   scheduled: {
     on: {
       'call.began': 'executing',
+      // The mode has changed while it waited for its turn.
+      'call.asked': 'awaitingApproval',
       'call.succeeded': 'success',
       'call.failed': 'error',
       'call.cancelled': 'cancelled',

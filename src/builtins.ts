@@ -11,7 +11,7 @@ import type { CompositionMachine } from './host/agent-logics.js';
 import type { HostParts } from './host/create-host.js';
 import { createModelCatalog } from './models/catalog.js';
 import type { BuiltinProvider } from './models/registry.js';
-import { createPolicyEngine } from './policy/engine.js';
+import { createHostPolicy } from './policy/host-policy.js';
 import { memoryStore } from './stores/memory.js';
 
 /** Model providers by the name before the slash. Each is imported when a model of it is first used. */
@@ -47,7 +47,7 @@ export const builtins: HostParts = {
     hierarchical: hierarchicalMachine as unknown as CompositionMachine,
   },
   models: (options, clock) => createModelCatalog(options, providers, clock),
-  policy: createPolicyEngine,
+  policy: createHostPolicy,
   hooks: createHookChain,
   store: memoryStore,
 };

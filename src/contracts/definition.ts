@@ -5,6 +5,7 @@ import type { ElicitationKind } from './elicitation.js';
 import type { GenerationConfig, ModelInterface, ModelMessage } from './model.js';
 import type { Bag, Json } from './open.js';
 import type { ArtifactStore, MemoryStore } from './persistence.js';
+import type { PermissionMode } from './policy.js';
 import type { JsonSchema, StandardSchema } from './schema.js';
 import type { ContextBudget } from './session.js';
 import type { ToolDescriptor, ToolResultData, ToolUpdate } from './tools.js';
@@ -73,7 +74,12 @@ export interface ToolDefinition<Name extends string = string, Args = unknown, Re
   readonly confirm?:
     | ((
         args: never,
-        context: { readonly sessionId: string; readonly threadId: string | undefined; readonly agentId: string },
+        context: {
+          readonly sessionId: string;
+          readonly threadId: string | undefined;
+          readonly agentId: string;
+          readonly permissionMode: PermissionMode;
+        },
       ) => boolean | string | Promise<boolean | string>)
     | undefined;
   readonly describe?: ((args: never) => { title?: string; locations?: { path: string; line?: number }[] }) | undefined;

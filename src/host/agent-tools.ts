@@ -4,7 +4,7 @@ import { DEFAULT_INPUT_SCHEMA } from '../kernel/schema.js';
 import { didYouMean } from '../kernel/text.js';
 import type { Toolsets } from './toolsets.js';
 
-export type BuiltinName = 'exit_loop' | 'transfer_to_agent' | 'complete_task' | 'ask_user';
+export type BuiltinName = 'exit_loop' | 'transfer_to_agent' | 'complete_task' | 'ask_user' | 'exit_plan_mode';
 
 /** One thing that an agent may call. */
 export interface ToolEntry {

@@ -1,82 +1,153 @@
 import { createHash } from 'node:crypto';
-import type { ElicitationResponse, JsonSchema, ToolPreview } from '../contracts/index.js';
+import type { ElicitationAnswer, ElicitationResponse, JsonSchema, ToolPreview } from '../contracts/index.js';
+import { describeError } from '../kernel/errors.js';
 import { canonicalJson } from '../kernel/json-value.js';
-import { publish } from './session-tree.js';
+import type { PolicyRule } from '../kernel/policy-rules.js';
+import { alwaysKey, serverKey, toolKey } from './always.js';
+import { notice, publish } from './session-tree.js';
 import { argsFor, copyArgs } from './tool-args.js';
 import { askFor, type Call, describe, signal } from './tool-call.js';
+import { evaluate, requestOf } from './tool-policy.js';
 import { previewOf } from './tool-preview.js';
 
-const APPROVAL_SCHEMA: JsonSchema = {
-  type: 'object',
-  properties: {
-    outcome: {
-      enum: ['proceed_once', 'proceed_always', 'proceed_always_tool', 'modify', 'cancel'],
-      default: 'proceed_once',
-    },
-    modifiedArgs: { type: 'object' },
-  },
-};
+/** Why a person is asked, and what of it is known beside the call itself. */
+export interface ApprovalReason {
+  readonly hint?: string | undefined;
+  readonly rule?: string | undefined;
+  /** What a command line would run. */
+  readonly commands?: readonly string[] | undefined;
+}
+
+/** What the approval may be answered with. */
+interface Offer {
+  readonly server: boolean;
+  /** What "always and save" would write. */
+  readonly rules: readonly PolicyRule[] | undefined;
+}
+
+const SCHEMAS = new Map<string, JsonSchema>();
+
+function schemaFor({ server, rules }: Offer): JsonSchema {
+  const key = `${server}${rules !== undefined}`;
+  let schema = SCHEMAS.get(key);
+  if (schema === undefined) {
+    const outcomes = ['proceed_once', 'proceed_always', 'proceed_always_tool'];
+    if (server) outcomes.push('proceed_always_server');
+    if (rules !== undefined) outcomes.push('proceed_always_and_save');
+    schema = {
+      type: 'object',
+      properties: {
+        outcome: { enum: [...outcomes, 'modify', 'cancel'], default: 'proceed_once' },
+        modifiedArgs: { type: 'object' },
+      },
+    };
+    SCHEMAS.set(key, schema);
+  }
+  return schema;
+}
 
 /** Asks whether exactly this may run: who, which tool, with which arguments. */
-export function askApproval(
-  call: Call,
-  hint: string | undefined,
-  rule: string | undefined,
-): Promise<ElicitationResponse> {
+export function askApproval(call: Call, reason: ApprovalReason): Promise<ElicitationResponse> {
   call.stage = 'asking';
   signal(call, 'call.asked');
   publish(call.thread, { type: 'tool_update', requestId: call.requestId, status: 'awaiting_approval' });
   const shown = previewOf(call);
-  return shown instanceof Promise
-    ? shown.then((preview) => askShowing(call, hint, rule, preview))
-    : askShowing(call, hint, rule, shown);
+  const saved = call.thread.tree.host.savedRules?.offer(requestOf(call));
+  if (saved === undefined && !(shown instanceof Promise)) return askShowing(call, reason, shown, undefined);
+  return Promise.all([shown, saved]).then(([preview, rules]) => askShowing(call, reason, preview, rules));
 }
 
 function askShowing(
   call: Call,
-  hint: string | undefined,
-  rule: string | undefined,
+  { hint, rule, commands }: ApprovalReason,
   preview: ToolPreview,
+  rules: readonly PolicyRule[] | undefined,
 ): Promise<ElicitationResponse> {
   const { thread } = call;
-  const { category } = call.entry?.descriptor.annotations ?? {};
   const mcp = call.entry?.tool?.mcp;
   const { title, locations } = describe(call, argsFor(call));
-  return askFor(call, {
-    kind: 'tool_confirmation',
-    message: hint ?? `${thread.agentId} wants to run ${call.name}`,
-    ...(title !== undefined && { title }),
-    requestedSchema: APPROVAL_SCHEMA,
-    context: {
-      toolRequestId: call.requestId,
-      tool: call.name,
-      args: copyArgs(call.args),
-      principalPath: thread.principalPath,
-      actionHash: hashOf(call),
-      kind: category === 'edit' || category === 'execute' ? category : mcp === undefined ? 'info' : 'mcp',
-      ...(mcp !== undefined && { mcp: { ...mcp } }),
-      ...(rule !== undefined && { rule }),
-      ...(locations !== undefined && { locations }),
-      ...preview,
+  return askFor(
+    call,
+    {
+      kind: 'tool_confirmation',
+      message: hint ?? `${thread.agentId} wants to run ${call.name}`,
+      ...(title !== undefined && { title }),
+      requestedSchema: schemaFor({ server: mcp !== undefined, rules }),
+      context: {
+        toolRequestId: call.requestId,
+        tool: call.name,
+        args: copyArgs(call.args),
+        principalPath: thread.principalPath,
+        actionHash: hashOf(call),
+        kind: kindOf(call, commands),
+        ...(mcp !== undefined && { mcp: { ...mcp } }),
+        ...(rule !== undefined && { rule }),
+        ...(commands !== undefined && { commands: [...commands] }),
+        ...(locations !== undefined && { locations }),
+        ...(rules !== undefined && { savedRules: rules }),
+        ...preview,
+      },
     },
-  });
+    changeFaults,
+  );
 }
 
-const toolKey = (call: Call) => `${call.thread.principalPath}|${call.name}`;
+/** By what a person has to look at: a change of files, commands, a foreign server, or nothing of these. */
+function kindOf({ entry }: Call, commands: readonly string[] | undefined): string {
+  if (entry?.tool?.mcp !== undefined) return 'mcp';
+  const { category } = entry?.descriptor.annotations ?? {};
+  if (category === 'execute' || commands !== undefined) return 'execute';
+  return category === 'edit' ? 'edit' : 'info';
+}
+
+/** What the schema cannot say: a change needs something that is changed. */
+function changeFaults({ action, content }: ElicitationAnswer): string[] {
+  const isBare = action === 'accept' && content?.outcome === 'modify' && content.modifiedArgs === undefined;
+  return isBare ? ['the outcome "modify" needs modifiedArgs, all of the arguments as they are to be'] : [];
+}
+
+const approvedBy = (call: Call) => ({
+  principalPath: call.thread.principalPath,
+  tool: call.name,
+  server: call.entry?.tool?.mcp?.server,
+});
+
 const hashOf = (call: Call) =>
   createHash('sha256')
-    .update(`${toolKey(call)}|${canonicalJson(call.args)}`)
+    .update(`${toolKey(approvedBy(call))}|${canonicalJson(call.args)}`)
     .digest('hex');
 
-/** A person has said "always": to the tool, or to this very action, for this principal path, in this session. */
+/** A person has said "always": to the tool, its server, or this very action, for this principal path, in this session. */
 export function isAlwaysAllowed(call: Call): boolean {
   const { always } = call.thread.tree;
-  return always.size > 0 && (always.has(toolKey(call)) || always.has(hashOf(call)));
+  if (always.size === 0) return false;
+  const approved = approvedBy(call);
+  const { principalPath, server } = approved;
+  if (server !== undefined && always.has(serverKey(principalPath, server))) return true;
+  return always.has(toolKey(approved)) || always.has(hashOf(call));
 }
 
 /** Keeps an "always" for the action as it runs, with whatever a person changed in it. */
-export function rememberAlways(call: Call, outcome: unknown): void {
-  const { always } = call.thread.tree;
-  if (outcome === 'proceed_always') always.add(hashOf(call));
-  if (outcome === 'proceed_always_tool') always.add(toolKey(call));
+export async function rememberAlways(call: Call, outcome: unknown): Promise<void> {
+  const key = alwaysKey(outcome, { ...approvedBy(call), actionHash: hashOf(call) });
+  if (key !== undefined) call.thread.tree.always.add(key);
+  if (outcome === 'proceed_always_and_save') await save(call);
+}
+
+/** What cannot be kept holds for this session all the same, and a person is told. */
+async function save(call: Call): Promise<void> {
+  const { thread } = call;
+  const saved = thread.tree.host.savedRules;
+  const tell = (code: string, why: string) => notice(thread, code, 'warning', `"always" for ${call.name} ${why}`);
+  try {
+    const rules = await saved?.offer(requestOf(call));
+    if (saved === undefined || rules === undefined) {
+      return tell('RULE_NOT_SAVED', 'holds for this session only: no rule can say what it is about');
+    }
+    await saved.save(rules);
+    const { outcome, rule } = await evaluate(call);
+    if (outcome === 'ask_user') tell('RULE_OUTRANKED', `is saved, but ${rule ?? 'something else'} asks all the same`);
+  } catch (thrown) {
+    tell('RULE_NOT_SAVED', `holds for this session only: ${describeError(thrown).message}`);
+  }
 }

@@ -1,6 +1,7 @@
 import type { ToolResultData } from '../contracts/index.js';
 import { errorResult } from '../kernel/tool-result.js';
 import type { BuiltinName } from './agent-tools.js';
+import { exitPlanMode } from './exit-plan-mode.js';
 import { MAX_OUTPUT_FAULTS, readValue } from './output.js';
 import type { ToolOutcome } from './thread.js';
 import { askFor, type Call } from './tool-call.js';
@@ -32,6 +33,8 @@ export const builtinTools: Readonly<Record<BuiltinName, (call: Call) => ToolOutc
     if (call.run.outputFaults++ < MAX_OUTPUT_FAULTS) return { result };
     return { result, ending: { failure: { code: 'OUTPUT_INVALID', message: text } } };
   },
+
+  exit_plan_mode: exitPlanMode,
 
   transfer_to_agent: (call) => callTransfer(call, textArg(call, 'target') ?? '', textArg(call, 'reason')),
 

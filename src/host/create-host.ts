@@ -16,6 +16,7 @@ import { systemClock } from '../kernel/clock.js';
 import { describeAgent } from '../kernel/definition.js';
 import { TroupeError, throwProblems } from '../kernel/errors.js';
 import { createLateTimer } from '../kernel/late-timer.js';
+import type { SavedRules } from '../kernel/policy-rules.js';
 import { seededRandom } from '../kernel/random.js';
 import { createStamp } from '../kernel/stamp.js';
 import { type CompositionMachine, wireSession } from './agent-logics.js';
@@ -43,7 +44,10 @@ export interface HostParts {
     options: Pick<HostOptions, 'models' | 'aliases' | 'router' | 'prices' | 'fallbacks'>,
     clock: Clock,
   ) => ModelRegistry;
-  readonly policy: (sources: NonNullable<HostOptions['policy']>) => PolicyEvaluator;
+  readonly policy: (options: Pick<HostOptions, 'policy' | 'userPolicyFile'>) => {
+    readonly evaluator: PolicyEvaluator;
+    readonly savedRules?: SavedRules | undefined;
+  };
   readonly hooks: (
     sources: NonNullable<HostOptions['hooks']>,
     options: { clock: Clock },
@@ -74,13 +78,15 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
   checkOptions(options);
   const executors = new Map(Object.entries(parts.executors));
   const hooks = parts.hooks(options.hooks ?? [], { clock });
+  const policy = parts.policy(options);
   let pool: Pool | undefined;
   const core: HostCore = {
     clock,
     lateTimer: createLateTimer(clock),
     stamp: createStamp(clock, `${randomBytes(3).toString('hex')}-`),
     models: parts.models(options, clock),
-    policy: parts.policy(options.policy ?? []),
+    policy: policy.evaluator,
+    savedRules: policy.savedRules,
     hooks,
     hookPoints: new Set(hooks?.supportedHookPoints()),
     elicitation: options.elicitation ?? 'respond',

@@ -19,6 +19,7 @@ import type {
   ToolDefinition,
 } from '../contracts/index.js';
 import type { Schedule } from '../kernel/late-timer.js';
+import type { SavedRules } from '../kernel/policy-rules.js';
 import type { Stamp } from '../kernel/stamp.js';
 import type { Backends } from './backends.js';
 import type { Permits } from './permits.js';
@@ -73,6 +74,8 @@ export interface HostCore {
   readonly stamp: Stamp;
   readonly models: ModelRegistry;
   readonly policy: PolicyEvaluator;
+  /** Nothing: the host has no file for what a person wants to be kept. */
+  readonly savedRules: SavedRules | undefined;
   readonly hooks: LifecycleInterceptor | undefined;
   /** Points that some hook listens to. */
   readonly hookPoints: ReadonlySet<string>;

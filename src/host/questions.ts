@@ -3,6 +3,7 @@ import { TroupeError } from '../kernel/errors.js';
 import { jsonFault } from '../kernel/json-value.js';
 import { narrowElicitationAction } from '../kernel/narrow.js';
 import { schemaCompileFault, validateJson } from '../kernel/schema.js';
+import { cutText } from '../kernel/text.js';
 import { type Activity, beginWait, endWait } from './activity.js';
 import { noteOutsideWait } from './outside-wait.js';
 import { enter, leave, notice, publish, settled } from './session-tree.js';
@@ -14,6 +15,8 @@ export interface Question {
   readonly thread: Thread;
   readonly request: ElicitationRequest;
   readonly resolve: (response: ElicitationResponse) => void;
+  /** What is wrong with an answer that its schema has no words for. */
+  readonly faults: ((answer: ElicitationAnswer) => readonly string[]) | undefined;
   /** Withdraws a question that a callback is answering. */
   readonly controller: AbortController | undefined;
   /** The callback's part in the tree's activity has ended. */
@@ -25,6 +28,7 @@ export type QuestionDraft = Omit<ElicitationRequest, 'requestId'>;
 export interface AskOptions {
   /** What stands still until the answer comes. Absent: it goes on meanwhile. */
   activity?: Activity;
+  faults?: Question['faults'];
   /** Withdraws the question. */
   signal?: AbortSignal | undefined;
   /** At once when there is a question, before anybody can answer it. */
@@ -72,7 +76,7 @@ function askNow(
   thread: Thread,
   run: Thread['run'],
   draft: QuestionDraft,
-  { activity, signal, onAsked, onAnswered }: AskOptions,
+  { activity, signal, faults, onAsked, onAnswered }: AskOptions,
 ): Promise<ElicitationResponse> {
   const { tree } = thread;
   const requestId = newRequestId(tree, 'q');
@@ -104,6 +108,7 @@ function askNow(
       thread,
       request,
       resolve: settleFor,
+      faults,
       controller: isCallback ? new AbortController() : undefined,
       settled: false,
     };
@@ -157,8 +162,14 @@ export function checkAnswer(question: Question, answer: ElicitationAnswer): void
   if (typeof answer !== 'object' || answer === null || typeof answer.action !== 'string') {
     throw invalidAnswer(question, ['an answer is { action: "accept" | "decline" | "cancel", content? }']);
   }
+  if (!ACTIONS.includes(answer.action)) {
+    const name = JSON.stringify(cutText(answer.action, 40));
+    throw invalidAnswer(question, [`no action ${name}; actions: ${ACTIONS.join(', ')}`]);
+  }
   const fault = jsonFault(answer);
   if (fault !== undefined) throw invalidAnswer(question, [`it is no JSON:${fault}`]);
+  const own = question.faults?.(answer) ?? [];
+  if (own.length > 0) throw invalidAnswer(question, own);
   const { requestedSchema } = question.request;
   if (answer.action !== 'accept' || requestedSchema === undefined) return;
   const errors = validateJson(requestedSchema, answer.content ?? {});
@@ -167,7 +178,9 @@ export function checkAnswer(question: Question, answer: ElicitationAnswer): void
   if (errors.length > 0) throw invalidAnswer(question, errors);
 }
 
-const invalidAnswer = (question: Question, errors: string[]) =>
+const ACTIONS: readonly string[] = ['accept', 'decline', 'cancel'];
+
+const invalidAnswer = (question: Question, errors: readonly string[]) =>
   new TroupeError({
     code: 'INVALID_ANSWER',
     message: `the answer to ${question.requestId} ("${question.request.message}") does not fit: ${errors.join('; ')}; the question stays open`,

@@ -2,6 +2,7 @@ import type { AgentEvent, Bag, PermissionMode, SessionHandle } from '../contract
 import { TroupeError } from '../kernel/errors.js';
 import { createHistory, type History } from '../kernel/history.js';
 import { lastSegment } from '../kernel/thread-id.js';
+import { alwaysKey } from './always.js';
 import { tokensIn } from './limits.js';
 import { type ConversationFold, createConversationFold } from './recover-conversation.js';
 import { noteInHistory } from './session-tree.js';
@@ -140,10 +141,16 @@ function createAlwaysFold() {
       const context = asked.get(requestId);
       asked.delete(requestId);
       if (context === undefined || action !== 'accept') return;
-      const { actionHash, principalPath, tool } = context;
-      if (content?.outcome === 'proceed_always_tool') keys.add(`${String(principalPath)}|${String(tool)}`);
+      const { actionHash, principalPath, tool, mcp } = context;
+      const key = alwaysKey(content?.outcome, {
+        principalPath: String(principalPath),
+        tool: String(tool),
+        actionHash: String(actionHash),
+        server: (mcp as { server?: string } | undefined)?.server,
+      });
       // With changed arguments it was another action: asked again.
-      if (content?.outcome === 'proceed_always' && content.modifiedArgs === undefined) keys.add(String(actionHash));
+      const isOther = key === actionHash && content?.modifiedArgs !== undefined;
+      if (key !== undefined && !isOther) keys.add(key);
     },
   };
 }

@@ -1,6 +1,7 @@
 import type { Pool, PoolEffect } from '../../machines/child-pool.logic.js';
 import type { StopOrder } from '../../machines/session.events.js';
 import { toolCallLogic } from '../../machines/tool-call.logic.js';
+import type { ToolResultData } from '../contracts/index.js';
 import { beginActivity, endActivity } from './activity.js';
 import { endRun } from './end-run.js';
 import { publishFault } from './fault.js';
@@ -8,7 +9,7 @@ import { publish } from './session-tree.js';
 import { commitUpdates } from './state-updates.js';
 import type { RunRecord, Thread } from './thread.js';
 import { type Call, cancelCalls, respond, whenDone } from './tool-call.js';
-import { judge } from './tool-gate.js';
+import { isOutdated, judge, judgeAgain } from './tool-gate.js';
 import { execute } from './tool-run.js';
 import { announceTransfer } from './transfer-context.js';
 
@@ -43,7 +44,17 @@ export function beginCalls(thread: Thread, pool: Pool): PoolEffect<StopOrder> {
 
   async function clear(call: Call): Promise<void> {
     beginActivity(call);
-    const refusal = await judge(call);
+    takeVerdict(call, await judge(call));
+  }
+
+  /** What waited while the mode changed is judged once more, in the mode that is on when it would run. */
+  async function clearAgain(call: Call): Promise<void> {
+    beginActivity(call);
+    call.stage = 'judging';
+    takeVerdict(call, await judgeAgain(call));
+  }
+
+  function takeVerdict(call: Call, refusal: ToolResultData | undefined): void {
     if (call.stage === 'done') return;
     if (refusal !== undefined) return respond(call, refusal);
     call.stage = 'ready';
@@ -61,7 +72,7 @@ export function beginCalls(thread: Thread, pool: Pool): PoolEffect<StopOrder> {
       if (call.stage === 'done') continue;
       if (call.stage === 'ready' && !isHeld) {
         const mayRun = call.standing === 'free' || (!onlyFree && (call.standing === 'agent' || isFirst));
-        if (mayRun) void execute(call);
+        if (mayRun) void (isOutdated(call) ? clearAgain(call) : execute(call));
       }
       isFirst = false;
       if (call.standing !== 'exclusive') continue;

@@ -1,12 +1,19 @@
 import type { AnyActorRef } from 'xstate';
 import type { ToolCallSignal } from '../../machines/tool-call.machine.js';
-import type { AgentEventDraft, ElicitationResponse, SessionStreamData, ToolResultData } from '../contracts/index.js';
+import type {
+  AgentEventDraft,
+  ElicitationResponse,
+  PermissionMode,
+  SessionStreamData,
+  ToolResultData,
+} from '../contracts/index.js';
 import { describeError } from '../kernel/errors.js';
 import type { CallState, StateUpdate } from '../kernel/state.js';
 import { errorResult } from '../kernel/tool-result.js';
 import { type Activity, endActivity } from './activity.js';
 import type { ToolEntry } from './agent-tools.js';
 import { cancelDelegation } from './delegate.js';
+import { planExit } from './plan-mode.js';
 import { ask, cancelQuestion, newRequestId, type Question, type QuestionDraft } from './questions.js';
 import { publish } from './session-tree.js';
 import type { RunEnding, RunRecord, Thread } from './thread.js';
@@ -33,6 +40,10 @@ export interface Call extends Activity {
   readonly parent: Call | undefined;
   readonly depth: number;
   readonly standing: CallClass;
+  /** A person has let it through. */
+  isApproved: boolean;
+  /** The mode in which it was let through. */
+  judgedIn: PermissionMode | undefined;
   stage: 'judging' | 'asking' | 'ready' | 'running' | 'done';
   actor: AnyActorRef | undefined;
   /** Made when the tool first reads its signal. */
@@ -64,7 +75,7 @@ export function registerCall(thread: Thread, draft: AgentEventDraft<'tool_reques
 
 function standingOf({ tree }: Thread, entry: ToolEntry | undefined): CallClass {
   // The end of a loop has its place among the calls: those before it still run, those after it do not.
-  if (entry?.builtin === 'exit_loop') return 'exclusive';
+  if (entry?.builtin === 'exit_loop' || entry?.builtin === 'exit_plan_mode') return 'exclusive';
   if (entry === undefined || entry.readOnly) return 'free';
   if (entry.childIndex !== undefined) return 'agent';
   // What the consumer runs is put before it all at once: the order is its own.
@@ -85,7 +96,8 @@ export function newCall(
 ): Call {
   const { agent } = thread;
   const run = thread.run as RunRecord;
-  const entry = agent.tools.byModelName.get(draft.name) ?? byRegisteredName(thread, draft.name);
+  const entry =
+    agent.tools.byModelName.get(draft.name) ?? byRegisteredName(thread, draft.name) ?? planExit(thread, draft.name);
   const { args, shown, brokenArgs } = readArgs(draft);
   const parent = from?.parent;
   const call: Call = {
@@ -103,6 +115,8 @@ export function newCall(
     parent,
     depth: parent === undefined ? 0 : parent.depth + 1,
     standing: standingOf(thread, entry),
+    isApproved: false,
+    judgedIn: undefined,
     stage: 'judging',
     actor: undefined,
     controller: undefined,
@@ -250,10 +264,15 @@ export function respond(call: Call, result: ToolResultData): void {
 }
 
 /** Asks for the sake of a call; the question is withdrawn when the call ends before it is answered. */
-export async function askFor(call: Call, draft: QuestionDraft): Promise<ElicitationResponse> {
+export async function askFor(
+  call: Call,
+  draft: QuestionDraft,
+  faults?: Question['faults'],
+): Promise<ElicitationResponse> {
   let asked: Question | undefined;
   const response = await ask(call.thread, draft, {
     activity: call,
+    faults,
     onAsked: (question) => {
       asked = question;
       call.questions ??= new Set();

@@ -64,10 +64,24 @@ async function askHooks(call: Call): Promise<{ refusal?: ToolResultData | undefi
   return { refusal: await validateArgs(call), ...raised };
 }
 
+/** Whether the mode has changed since the call was let through: then that says nothing. */
+export const isOutdated = (call: Call): boolean => call.judgedIn !== call.thread.tree.settings.permissionMode;
+
+/** Judges a call again that waited, and whose mode is another by now. Settles as `judge`. */
+export async function judgeAgain(call: Call): Promise<ToolResultData | undefined> {
+  try {
+    return await judgeByPolicy(call, undefined);
+  } catch (thrown) {
+    return errorResult('policy_denied', `denied: the check of ${call.name} failed: ${describeError(thrown).message}`);
+  }
+}
+
 async function judgeByPolicy(call: Call, raisedByHook: string | undefined): Promise<ToolResultData | undefined> {
+  call.judgedIn = call.thread.tree.settings.permissionMode;
   const said = evaluate(call);
   const decision = said instanceof Promise ? await said : said;
   if (decision.outcome === 'deny') return denied(call, decision);
+  if (call.isApproved) return undefined;
   const asked = raisedByHook ?? raisedByTool(call);
   const raised = asked instanceof Promise ? await asked : asked;
   if ((decision.outcome === 'allow' && raised === undefined) || isAlwaysAllowed(call)) return undefined;
@@ -78,7 +92,8 @@ async function judgeByPolicy(call: Call, raisedByHook: string | undefined): Prom
   const nobody = nobodyToAsk(tree);
   if (nobody !== undefined) return errorResult('policy_denied', `denied: ${call.name} needs approval, and ${nobody}`);
   const hint = decision.outcome === 'ask_user' ? decision.hint : undefined;
-  const answer = await askApproval(call, hint ?? (raised || undefined), decision.rule);
+  const { rule, commands } = decision;
+  const answer = await askApproval(call, { hint: hint ?? (raised || undefined), rule, commands });
   return takeAnswer(call, answer);
 }
 
@@ -87,8 +102,13 @@ function raisedByTool(call: Call): undefined | Promise<string | undefined> {
   const confirm = call.entry?.tool?.confirm;
   if (confirm === undefined) return undefined;
   const { thread } = call;
-  const { sessionId } = thread.tree;
-  const asked = confirm(argsFor(call) as never, { sessionId, threadId: thread.threadId, agentId: thread.agentId });
+  const { sessionId, settings } = thread.tree;
+  const asked = confirm(argsFor(call) as never, {
+    sessionId,
+    threadId: thread.threadId,
+    agentId: thread.agentId,
+    permissionMode: settings.permissionMode,
+  });
   return Promise.resolve(asked).then((raised) =>
     raised === false ? undefined : typeof raised === 'string' ? raised : '',
   );
@@ -105,9 +125,11 @@ async function takeAnswer(call: Call, answer: ElicitationResponse): Promise<Tool
     if (unfit !== undefined) return unfit;
   }
   // Judged again as it will run: the arguments, the mode or the rules may be others by now.
+  call.judgedIn = call.thread.tree.settings.permissionMode;
   const decision = await evaluate(call);
   if (decision.outcome === 'deny') return denied(call, decision);
-  rememberAlways(call, outcome);
+  call.isApproved = true;
+  await rememberAlways(call, outcome);
   return undefined;
 }
 

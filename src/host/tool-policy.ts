@@ -1,16 +1,29 @@
-import type { PolicyActor, PolicyDecision, PolicyScopeTool, ToolDescriptor } from '../contracts/index.js';
+import type {
+  PolicyActor,
+  PolicyDecision,
+  PolicyRequest,
+  PolicyScopeTool,
+  ToolDescriptor,
+} from '../contracts/index.js';
 import { narrowPolicyDecision } from '../kernel/narrow.js';
 import type { AgentTools, ToolEntry } from './agent-tools.js';
+import { withPlanExit } from './plan-mode.js';
 import type { Thread } from './thread.js';
 import type { Call } from './tool-call.js';
 
-/** What policy says of a call, from what the registry and the tree know of it; nothing that an agent said counts. */
+/** What policy says of a call. */
 export function evaluate(call: Call): PolicyDecision | Promise<PolicyDecision> {
+  const said = call.thread.tree.host.policy.evaluate(requestOf(call));
+  return said instanceof Promise ? said.then(narrowPolicyDecision) : narrowPolicyDecision(said);
+}
+
+/** A call as policy sees it, from what the registry and the tree know of it; nothing that an agent said counts. */
+export function requestOf(call: Call): PolicyRequest {
   const { thread, entry } = call;
-  const { host, settings } = thread.tree;
+  const { settings } = thread.tree;
   const { annotations } = entry?.descriptor ?? {};
   const leaders = actingFor(thread);
-  const said = host.policy.evaluate({
+  return {
     action: call.name,
     args: call.args,
     principal: thread.agentId,
@@ -23,8 +36,7 @@ export function evaluate(call: Call): PolicyDecision | Promise<PolicyDecision> {
       ...(entry?.tool?.mcp !== undefined && { mcpName: entry.tool.mcp.server }),
       structural: entry !== undefined && isStructural(entry),
     },
-  });
-  return said instanceof Promise ? said.then(narrowPolicyDecision) : narrowPolicyDecision(said);
+  };
 }
 
 /** What the team's own structure permits: its children, its targets, the host's tools for ending a task. */
@@ -76,6 +88,10 @@ export function hiddenTools(thread: Thread): readonly string[] {
 
 /** What the model is shown. */
 export function visibleTools(thread: Thread): readonly ToolDescriptor[] {
+  return withPlanExit(thread, shownTools(thread));
+}
+
+function shownTools(thread: Thread): readonly ToolDescriptor[] {
   const { descriptors, byModelName } = thread.agent.tools;
   if (descriptors.length === 0) return descriptors;
   const hidden = hiddenTools(thread);

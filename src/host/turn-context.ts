@@ -27,6 +27,7 @@ import { instructionOf } from './instruction.js';
 import { beginWork, budgetEnd, countModelCall, endWork } from './limits.js';
 import type { PaidCall } from './model-budget.js';
 import { TurnModelCalls } from './model-calls.js';
+import { inMode } from './plan-mode.js';
 import { ask, type QuestionDraft } from './questions.js';
 import { publish } from './session-tree.js';
 import { commitUpdates } from './state-updates.js';
@@ -181,7 +182,7 @@ export class Turn implements TurnContext, Activity {
     return this.run.input;
   }
   get systemInstruction(): string {
-    return this.thread.instruction ?? '';
+    return inMode(this.thread, this.thread.instruction ?? '');
   }
   get permissionMode(): PermissionMode {
     return this.thread.tree.settings.permissionMode;

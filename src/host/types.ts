@@ -65,6 +65,8 @@ export interface HostOptions {
   tools?: readonly (ToolDefinition | Toolset)[];
   /** Rule sets (merged by tier and priority) and evaluators (the strictest decides). */
   policy?: readonly (PolicyRuleSet | PolicyEvaluator)[];
+  /** The user's own rules (TOML), which count like those of `policy`; where "always and save" writes. Need not exist yet. */
+  userPolicyFile?: string;
   hooks?: readonly (AnyHookDefinition | LifecycleInterceptor)[];
   /** Default `respond`: questions are events, answered through `run.respond`. `deny`: there is nobody to ask. */
   elicitation?: ElicitationCallback | 'respond' | 'deny';

@@ -1,9 +1,12 @@
-import type { PermissionMode, ToolAnnotations } from '../contracts/index.js';
+import type { PermissionMode, PolicyRequest, ToolAnnotations } from '../contracts/index.js';
 
 export type PolicyTier = 'default' | 'extension' | 'workspace' | 'user' | 'admin';
 
 /** Low to high: a rule of a higher tier wins, whatever its priority. */
 export const TIERS: readonly PolicyTier[] = ['default', 'extension', 'workspace', 'user', 'admin'];
+
+/** What may be written in plan mode, relative to the root of the workspace. */
+export const PLAN_FILE = 'PLAN.md';
 
 /** From the mildest to the strictest. */
 export const DECISIONS: readonly PolicyRule['decision'][] = ['allow', 'ask_user', 'deny'];
@@ -67,4 +70,12 @@ export interface PolicyRuleSet {
   lines?: readonly number[];
   /** Set by the host's own flags, in place of tier and priority. */
   standing?: PolicyStanding;
+}
+
+/** What a person chose at a question, kept as rules in a file of theirs. */
+export interface SavedRules {
+  /** The rules that would say "always" to this very action and little else. Undefined: none can. Never rejects. */
+  offer(request: PolicyRequest): Promise<readonly PolicyRule[] | undefined>;
+  /** Writes those that the file lacks; they count at once. Rejects when they cannot be written: nothing has changed then. */
+  save(rules: readonly PolicyRule[]): Promise<void>;
 }

@@ -57,9 +57,11 @@ export function createLineJudge(
   };
   return (request, line) => {
     if (loaded !== undefined) return judgeWith(loaded, request, line);
-    return import('./shell/index.js').then((shell) => {
-      loaded = shell;
-      return judgeWith(shell, request, line);
-    });
+    return loadShell().then((shell) => judgeWith(shell, request, line));
   };
+}
+
+export async function loadShell(): Promise<typeof Shell> {
+  loaded ??= await import('./shell/index.js');
+  return loaded;
 }

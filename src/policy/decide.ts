@@ -1,7 +1,7 @@
 import type { PolicyActor, PolicyRequest } from '../contracts/index.js';
 import type { PolicyRule } from '../kernel/policy-rules.js';
 import { cutText } from '../kernel/text.js';
-import { findRule, isFree, modeOf, type Subject } from './matching.js';
+import { findRule, isFree, modeOf, type Subject, writesPlan } from './matching.js';
 import { type RankedRule, strictness } from './ranked-rules.js';
 
 /** What the rules say, and why. */
@@ -111,6 +111,7 @@ function byDefault(request: PolicyRequest, subject: Subject): Judged {
       if (request.context?.annotations?.category === 'edit') return say('allow', `the mode allows edits`);
       break;
     case 'plan':
+      if (writesPlan(request, subject)) return say('allow', `${what} writes the plan`);
       return { ...say('deny', ''), reason: `${what} may change things, and plan mode only reads` };
     default:
   }

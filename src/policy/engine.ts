@@ -1,7 +1,8 @@
 import type { PolicyDecision, PolicyEvaluator, PolicyRequest } from '../contracts/index.js';
 import { throwProblems } from '../kernel/errors.js';
-import type { PolicyRuleSet } from '../kernel/policy-rules.js';
-import { commandLineOf, createLineJudge } from './command-line.js';
+import type { PolicyRule, PolicyRuleSet } from '../kernel/policy-rules.js';
+import { alwaysRuleForCall, alwaysRulesForLine } from './always-rules.js';
+import { commandLineOf, createLineJudge, loadShell } from './command-line.js';
 import { type Judged, judge } from './decide.js';
 import { excludedBy, strictest, withOwnArgs } from './evaluators.js';
 import { createExclusion } from './exclusion.js';
@@ -12,6 +13,10 @@ import { isEvaluator, policyFaults } from './rule-faults.js';
 export interface PolicyEngine extends PolicyEvaluator {
   /** What the rules say of a request, by which rule and why. Evaluators are not asked. */
   explain(request: PolicyRequest): Promise<PolicyExplanation>;
+  /** Rules by which this very action, and little else, would be allowed from now on. Undefined: there can be none. */
+  alwaysRules(request: PolicyRequest): Promise<readonly PolicyRule[] | undefined>;
+  /** Has more rules count, from the next question on. Throws `POLICY_INVALID` with their faults. */
+  add(set: PolicyRuleSet): void;
 }
 
 export interface PolicyEngineOptions {
@@ -30,10 +35,11 @@ export function createPolicyEngine(
 ): PolicyEngine {
   throwProblems(policyFaults(sources), 'POLICY_INVALID');
   const sets = sources.filter((source): source is PolicyRuleSet => !isEvaluator(source));
-  const rules = rankRules(sets.filter(({ tier }) => trusted || tier !== 'workspace'));
+  const counted = sets.filter(({ tier }) => trusted || tier !== 'workspace');
   const evaluators = sources.filter(isEvaluator);
-  const judgeLine = createLineJudge(rules);
-  const excludedByRules = createExclusion(rules);
+  let rules = rankRules(counted);
+  let judgeLine = createLineJudge(rules);
+  let excludedByRules = createExclusion(rules);
   const others = evaluators.filter((evaluator) => evaluator.getExcluded !== undefined);
 
   const byRules = (request: PolicyRequest): PolicyDecision | Promise<PolicyDecision> => {
@@ -61,6 +67,20 @@ export function createPolicyEngine(
       if (line === undefined) return explainDecision(request, judge(rules, request, { kind: 'call' }) as Judged);
       const { strictest: of, each } = await judgeLine(request, line);
       return explainDecision(request, of, each);
+    },
+    async alwaysRules(request) {
+      const line = commandLineOf(request, rules);
+      if (line !== undefined) return alwaysRulesForLine(request, await judgeLine(request, line), await loadShell());
+      if (judge(rules, request, { kind: 'call' })?.outcome === 'allow') return undefined;
+      const rule = alwaysRuleForCall(request);
+      return rule === undefined ? undefined : [rule];
+    },
+    add(set) {
+      throwProblems(policyFaults([set]), 'POLICY_INVALID');
+      counted.push(set);
+      rules = rankRules(counted);
+      judgeLine = createLineJudge(rules);
+      excludedByRules = createExclusion(rules);
     },
   };
 }

@@ -1,6 +1,7 @@
 import type { PermissionMode, PolicyRequest } from '../contracts/index.js';
 import { canonicalJson } from '../kernel/json-value.js';
 import { narrowPermissionMode } from '../kernel/narrow.js';
+import { PLAN_FILE } from '../kernel/policy-rules.js';
 import type { RankedRule } from './ranked-rules.js';
 import type { ShellCommand } from './shell/command.js';
 import type * as Shell from './shell/index.js';
@@ -27,11 +28,21 @@ export const modeOf = ({ context }: PolicyRequest) => narrowPermissionMode(conte
 export const isFree = ({ context }: PolicyRequest) =>
   context?.structural === true || context?.annotations?.readOnly === true;
 
+const PLAN_WRITERS = ['write_file', 'replace'];
+
+/** Whether all that a call changes is the plan file, or may be: then rules about it count in plan mode as for what reads. */
+export function writesPlan({ action, args, context }: PolicyRequest, subject: Subject): boolean {
+  if (!PLAN_WRITERS.includes(action) || context?.annotations?.category !== 'edit') return false;
+  if (subject.kind === 'scope') return true;
+  const { path } = (args ?? {}) as { path?: unknown };
+  return path === PLAN_FILE || path === `./${PLAN_FILE}`;
+}
+
 /** The first rule, by rank, that is about the subject. */
 export function findRule(rules: readonly RankedRule[], request: PolicyRequest, subject: Subject): Found {
   if (rules.length === 0) return NOTHING;
   const mode = modeOf(request);
-  const mayChange = !isFree(request);
+  const mayChange = !isFree(request) && !writesPlan(request, subject);
   let doubt: RankedRule | undefined;
   for (const ranked of rules) {
     const { rule, names, modes, command, args } = ranked;

@@ -10,7 +10,7 @@ import type {
   SessionSummary,
 } from '../contracts/index.js';
 import { TroupeError } from '../kernel/errors.js';
-import { createMemoryLog, type MemoryLog } from './memory-log.js';
+import { createMemoryLog, type MemoryLog } from './memory/log.js';
 
 type ForkOptions = SessionMetadata & { at?: number };
 

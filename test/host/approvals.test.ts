@@ -82,7 +82,6 @@ test.each([
   ['decline with a reason', { action: 'decline', content: { reason: 'too risky' } }, '(by the user: too risky)'],
   ['cancel', { action: 'cancel' }, 'declined: desk.write was not run (the question got no answer)'],
   ['accept with the outcome cancel', { action: 'accept', content: { outcome: 'cancel' } }, '(by the user)'],
-  ['an action of the future', { action: 'postpone' }, '(the question got no answer)'],
 ])('after %s nothing runs and the model is told (B030)', async (_, answer, text) => {
   const execute = vi.fn();
   const { responses, model } = await runDesk({ own: [write(execute)], script, answer });
@@ -90,6 +89,35 @@ test.each([
   expect(responses).toMatchObject([{ isError: true, errorType: 'declined' }]);
   expect(textOf(responses[0])).toContain(text);
   expect(told(model)).toMatchObject([{ response: { error: expect.stringContaining('declined') } }]);
+});
+
+test.each([
+  ['an action of no known kind', { action: 'acept' }, 'no action "acept"; actions: accept, decline, cancel'],
+  ['an outcome in the place of the action', { action: 'proceed_always' }, 'no action "proceed_always"'],
+  ['an outcome of no known kind', { action: 'accept', content: { outcome: 'forever' } }, 'outcome'],
+  ['an outcome that is not offered', { action: 'accept', content: { outcome: 'proceed_always_server' } }, 'outcome'],
+  ['"modify" with nothing changed', { action: 'accept', content: { outcome: 'modify' } }, 'needs modifiedArgs'],
+  ['changed arguments that are none', { action: 'accept', content: { modifiedArgs: 'b' } }, 'modifiedArgs'],
+])('%s is refused, and the question stays open', async (_, answer, text) => {
+  const execute = vi.fn((_args: unknown) => 'written');
+  const refusals: TroupeError[] = [];
+  const { events } = await runDesk({
+    own: [write(execute)],
+    script,
+    onEvent(event, run) {
+      if (event.type !== 'elicitation_request') return;
+      try {
+        run.respond(event.requestId, answer);
+      } catch (thrown) {
+        refusals.push(thrown as TroupeError);
+      }
+      expect(run.state().pending).toMatchObject([{ requestId: event.requestId }]);
+      run.respond(event.requestId, { action: 'accept' });
+    },
+  });
+  expect(refusals).toMatchObject([{ code: 'INVALID_ANSWER', message: expect.stringContaining(text) }]);
+  expect(ofType(events, 'elicitation_response')).toMatchObject([{ action: 'accept' }]);
+  expect(execute).toHaveBeenCalledTimes(1);
 });
 
 test('a question that expires is a cancel, and nothing runs (B030)', async () => {

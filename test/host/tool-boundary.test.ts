@@ -68,7 +68,10 @@ test('a change of mode shows at the next turn: plan mode hides what may change t
       current = run;
     },
   });
-  expect(model.requests.map((request) => request.tools?.map((one) => one.name))).toEqual([['plan', 'write'], ['plan']]);
+  expect(model.requests.map((request) => request.tools?.map((one) => one.name))).toEqual([
+    ['plan', 'write'],
+    ['plan', 'exit_plan_mode'],
+  ]);
 });
 
 test('arguments that do not fit go back with everything that is wrong, and nothing runs', async () => {

@@ -1,5 +1,6 @@
 export { shownWords } from './command.js';
 export { concerns, covers, reachesIn } from './conditions.js';
 export { judgeCommand, parsedCommands } from './judge.js';
+export { startsOthers } from './launch.js';
 export { parseCommands } from './parse.js';
 export { isDangerousVariable } from './variables.js';

@@ -80,6 +80,9 @@ const LAUNCHERS: ReadonlyMap<string, Launcher> = new Map<string, Launcher>([
   ['dbus-run-session', { isMore: true }],
 ]);
 
+/** Whether a command is known to start others, or may: the start of its words says little of what it does. */
+export const startsOthers = (words: readonly ShellWord[]): boolean => launchOf(words) !== undefined;
+
 /** What a command starts, looked through by its words. Undefined: it is not known to start any. */
 export function launchOf(words: readonly ShellWord[]): Launch | undefined {
   const program = programOf(words);

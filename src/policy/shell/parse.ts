@@ -105,6 +105,7 @@ function read(node: SyntaxNode, place: Place, found: ShellCommand[]): void {
       if (node.script === undefined) note('what it runs could not be read');
       else if (node.type === 'ProcessSubstitution' && node.script.commands.length === 0) note('nothing runs in it');
       else if (listsBehindDocument(node.script)) note('what stands behind a here-document could be read in two ways');
+      if (node.text.startsWith('${')) note('not every shell reads it in the same way');
       if (node.text.startsWith('`') && node.text.includes('\\\n')) note('a line is broken within it');
       return children();
     case 'ParameterExpansion': {
@@ -156,6 +157,14 @@ function read(node: SyntaxNode, place: Place, found: ShellCommand[]): void {
     case 'Select':
       bind(node.name.value);
       return children();
+    case 'Function': {
+      const between = place.source.slice(node.name.end, node.body.pos);
+      if (!/^\s*(?:\(\s*\)\s*)?$/.test(between) || node.body.type === 'CompoundList') note('it is no complete command');
+      return children();
+    }
+    case 'HereDoc':
+      if (!isPlainDelimiter(node.delimiter?.text ?? '')) note('where its here-document ends could not be read');
+      return children();
     case 'Coproc':
       if (node.name !== undefined) bind(node.name.value);
       return children();
@@ -185,6 +194,9 @@ function read(node: SyntaxNode, place: Place, found: ShellCommand[]): void {
     if (isDangerousVariable(name)) note(`it sets ${name}`);
   }
 }
+
+/** A word, all of it between quotes of one kind or none. */
+const isPlainDelimiter = (text: string): boolean => /^(?:[^\s'"`$\\]+|'[^']*'|"[^"`$\\]*"|\\\w+)$/.test(text);
 
 /**
  * Whether a substitution holds a here-document and more than one command: bash 5.2 writes such a text anew before it
@@ -216,6 +228,10 @@ function readCommand(node: Command, place: Place, found: ShellCommand[]): void {
   // bash 5.2 loses a `;` behind such a command, where a here-document stands in the same substitution.
   if (name !== undefined && prefix.some((one) => one.type === 'Assignment' && one.value.type !== 'Word')) {
     found.push(notKnown(text, 'a list cannot be set for one command'));
+  }
+  // The parser passes over the beginning of a function that is none.
+  if (name !== undefined && /^[ \t]*\(/.test(place.source.slice(name.end))) {
+    found.push(notKnown(text, 'it is no complete command'));
   }
   const own = {
     ...place,

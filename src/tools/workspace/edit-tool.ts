@@ -45,6 +45,8 @@ export function editTool<Args extends { path: string }>(options: EditOptions, to
     name: tool.name,
     descriptor: descriptorOf(tool, { category: 'edit', destructive: true }),
     describe: (args: Args) => describedAs(tool.describe(args)),
+    confirm: (args: Args, { permissionMode }: { permissionMode: string }) =>
+      permissionMode === 'plan' && leadsElsewhere(options, args.path),
     preview: async (args: Args): Promise<ToolPreview> => {
       try {
         const { target, change } = await prepare(options, tool, args);
@@ -65,6 +67,18 @@ export function editTool<Args extends { path: string }>(options: EditOptions, to
       }
     },
   };
+}
+
+/** In plan mode one file may be written: not what a link of its name leads to. */
+async function leadsElsewhere({ root }: EditOptions, asked: string): Promise<string | false> {
+  try {
+    const { path } = await locateAny(await openWorkspace(root), asked);
+    return path !== asked.replace(/^\.\//, '') && `${asked} is a link to ${path}`;
+  } catch (thrown) {
+    // It will say so itself.
+    if (thrown instanceof WorkspaceRefusal) return false;
+    throw thrown;
+  }
 }
 
 async function edit<Args extends { path: string }>(

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
-import { createHost, defineHook } from '../../../src/index.js';
+import { type Bag, createHost, defineHook } from '../../../src/index.js';
 import { mcpTools } from '../../../src/tools/mcp.js';
-import { call, hostileServer, responsesIn, runScript, stdioServer, textIn } from './hosted.js';
+import { collect } from '../../support/team.js';
+import { call, hostileServer, mcpHost, responsesIn, runScript, stdioServer, textIn } from './hosted.js';
 
 const servers = { real: stdioServer(), other: hostileServer('plain') };
 
@@ -36,6 +37,43 @@ test('without a rule a call is asked about, and runs on approval; a trusted read
   const second = await runScript({ servers: trusted }, entries, { policy: [], elicitation });
   expect(responsesIn(second.events).map(textIn)).toEqual(['hi']);
   expect(asked).toHaveLength(1);
+});
+
+test('"always" for a server is for all of its tools and no other server; of a tool of the host it is not offered', async () => {
+  const asked: string[] = [];
+  const offered: unknown[] = [];
+  const elicitation = async ({ context, requestedSchema }: { context?: Bag; requestedSchema?: Bag }) => {
+    asked.push(String(context?.tool));
+    offered.push(JSON.stringify(requestedSchema).includes('proceed_always_server'));
+    const outcome = asked.length === 1 ? 'proceed_always_server' : 'proceed_once';
+    return { action: 'accept' as const, content: { outcome } };
+  };
+  const { events } = await runScript(
+    { servers },
+    [
+      call('mcp_real_echo', { text: 'hi' }),
+      call('mcp_real_links'),
+      call('mcp_other_work'),
+      call('mcp_real_echo', { text: 'ho' }),
+    ],
+    { policy: [], elicitation },
+  );
+  expect(asked).toEqual(['mcp_real_echo', 'mcp_other_work']);
+  expect(offered).toEqual([true, true]);
+  expect(responsesIn(events)).toHaveLength(4);
+});
+
+test('in plan mode a server that is not trusted has no tools, whatever it says of them; a trusted one those that read', async () => {
+  const shownOf = async (trust: boolean) => {
+    const options = { servers: { real: stdioServer([], {}, { trust }) } };
+    const { host, run, model } = mcpHost(options, [call('mcp_real_fail'), { text: 'done' }], { policy: [] });
+    const events = await collect(run({ permissionMode: 'plan' }));
+    await host.close();
+    expect(responsesIn(events)).toMatchObject([{ errorType: 'policy_denied' }]);
+    return model.requests[0]?.tools?.map(({ name }) => name);
+  };
+  expect(await shownOf(false)).toEqual(['exit_plan_mode']);
+  expect(await shownOf(true)).toContain('mcp_real_echo');
 });
 
 test('rules match by server pattern and by exact name, and hit no other server', async () => {

@@ -1,4 +1,4 @@
-import type { AgentEvent, Bag } from '../contracts/index.js';
+import type { AgentEvent, Bag } from '../../contracts/index.js';
 
 /** The events of one session in `seq` order, and what follows from them. */
 export interface MemoryLog {

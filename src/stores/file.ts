@@ -1,0 +1,216 @@
+import { join, resolve } from 'node:path';
+import type {
+  RepairReport,
+  SessionHandle,
+  SessionMetadata,
+  SessionProvider,
+  SessionSummary,
+} from '../contracts/index.js';
+import { TroupeError } from '../kernel/errors.js';
+import { createCommitter, syncEach } from './file/commit.js';
+import { codeOf, type FilePort, nodeFiles, orMissing, syncDirectory, writeAll } from './file/file-port.js';
+import { emptyLog, FileHandle } from './file/handle.js';
+import { listSessions } from './file/list.js';
+import { newToken } from './file/living.js';
+import { createLocks } from './file/lock.js';
+import { headerLine, LOG_FORMAT, type LogHeader } from './file/log-line.js';
+import { notFound, openLog } from './file/open-log.js';
+import { repairLog } from './file/repair.js';
+import { sortRecords, writeLog } from './file/rewrite-log.js';
+import { sessionFiles, sessionsDirectory } from './file/session-files.js';
+import { assertSessionId } from './file/session-id.js';
+import { createSharedState } from './file/shared-state.js';
+import { doing } from './file/store-fault.js';
+import type { StoreNotice, StoreParts } from './file/store-parts.js';
+import { readSummary } from './file/summary.js';
+import { ageToMs } from './file/sweep.js';
+
+export type { FilePort } from './file/file-port.js';
+export type { StoreNotice } from './file/store-parts.js';
+
+export interface FileStoreOptions {
+  /** Made, for its owner alone (0700), when the first session is. */
+  dir: string;
+  /** Told what was skipped or mended. Not told: nothing. */
+  onNotice?: (notice: StoreNotice) => void;
+  /** Another file system. */
+  files?: FilePort;
+}
+
+export interface FileStore extends SessionProvider {
+  create(agentName: string, metadata?: SessionMetadata): Promise<SessionHandle>;
+  load(id: string): Promise<SessionHandle>;
+  list(agentName?: string, scope?: { appName?: string; userId?: string }): Promise<SessionSummary[]>;
+  delete(id: string): Promise<void>;
+  fork(id: string, options?: SessionMetadata & { at?: number }): Promise<SessionHandle>;
+  repair(id: string): Promise<RepairReport>;
+  /**
+   * Deletes every session whose last event is older than that: milliseconds, or `12h`, `30d`, `8w`. Resolves with their
+   * ids. Those that somebody writes stay. Nothing is ever swept unasked.
+   */
+  sweep(options: { maxAge: number | string; now?: number }): Promise<string[]>;
+}
+
+/**
+ * Sessions in files: a directory each, JSON lines, no native module. Any number of processes may read, one at a time
+ * writes a session. An append resolves once it is durable; those of all sessions that are open share their syncs.
+ */
+export function fileStore(options: FileStoreOptions): FileStore {
+  if (typeof options?.dir !== 'string' || options.dir === '') {
+    throw new TroupeError({
+      code: 'INVALID_OPTION',
+      message: "fileStore needs a directory: fileStore({ dir: '.troupe' })",
+    });
+  }
+  const root = resolve(options.dir);
+  const files = options.files ?? nodeFiles;
+  const sessions = sessionsDirectory(root);
+  const parts: StoreParts = {
+    files,
+    locks: createLocks(files, root),
+    committer: createCommitter(syncEach(files)),
+    shared: createSharedState(files, root),
+    writers: new Map(),
+    onNotice: options.onNotice ?? (() => {}),
+    sharedUpTo: async (paths) => (await readSummary(files, paths.summary))?.sharedSeq ?? 0,
+  };
+
+  /** A directory for a session that is not there; made with those above it. */
+  async function makeDirectory(path: string): Promise<void> {
+    try {
+      await files.mkdir(path);
+    } catch (thrown) {
+      if (codeOf(thrown) !== 'ENOENT') throw thrown;
+      await files.mkdir(sessions, true);
+      await files.mkdir(path);
+    }
+  }
+
+  /** True where a directory is there but no log in it: whoever made it died over it. */
+  const isLeftOver = async (log: string) => {
+    const facts = await orMissing(files.factsAt(log));
+    if (facts === undefined) return true;
+    if (facts.size > 0) return false;
+    await files.unlink(log);
+    return true;
+  };
+
+  async function create(agentName: string, metadata: SessionMetadata): Promise<SessionHandle> {
+    const { id = newToken(), ...rest } = metadata;
+    assertSessionId(id);
+    const paths = sessionFiles(root, id);
+    const header: LogHeader = { troupe: 'session-log', format: LOG_FORMAT, id, agentName, metadata: rest };
+    const make = async () => {
+      await makeDirectory(paths.directory).catch(async (thrown: unknown) => {
+        if (codeOf(thrown) !== 'EEXIST' || !(await isLeftOver(paths.log))) throw thrown;
+      });
+      const bytes = Buffer.from(headerLine(header));
+      const fd = await files.open(paths.log, 'wx');
+      try {
+        await writeAll(files, fd, bytes);
+        const { ino } = await files.facts(fd);
+        return new FileHandle(parts, paths, emptyLog(header, ino, bytes.length), true);
+      } catch (thrown) {
+        await files.unlink(paths.log).catch(() => {});
+        throw thrown;
+      } finally {
+        await files.close(fd);
+      }
+    };
+    return await doing(`session "${id}" cannot be made`, make().catch(refuseTaken(id)));
+  }
+
+  const load = async (id: string): Promise<FileHandle> => {
+    assertSessionId(id);
+    await parts.writers.get(id)?.settled();
+    const paths = sessionFiles(root, id);
+    return new FileHandle(parts, paths, await openLog(files, paths, id));
+  };
+
+  async function fork(
+    sourceId: string,
+    { at = Number.POSITIVE_INFINITY, id = newToken(), ...given }: SessionMetadata & { at?: number } = {},
+  ): Promise<SessionHandle> {
+    assertSessionId(sourceId);
+    assertSessionId(id);
+    await parts.writers.get(sourceId)?.settled();
+    const source = sessionFiles(root, sourceId);
+    const { header, scan } = await openLog(files, source, sourceId);
+    const target = sessionFiles(root, id);
+    // It is made beside the others and then put among them: nobody sees half of it.
+    const draft = sessionFiles(root, `.new-${newToken()}`);
+    const copy = async () => {
+      if ((await orMissing(files.factsAt(target.log))) !== undefined) throw isTaken(id);
+      const fd = await files.open(source.log, 'r');
+      try {
+        const { kept } = await sortRecords(files, fd, scan, at);
+        await files.mkdir(draft.directory);
+        const forkedFrom = { id: sourceId, at: Math.min(at, scan.lastSeq) };
+        const metadata = { ...header.metadata, ...given };
+        await writeLog(files, draft.log, { ...header, id, metadata, forkedFrom }, fd, kept);
+      } finally {
+        await files.close(fd);
+      }
+      await files.rename(draft.directory, target.directory);
+      await syncDirectory(files, sessions);
+    };
+    await doing(
+      `session "${sourceId}" cannot be forked`,
+      copy().catch(async (thrown: unknown) => {
+        await files.removeAll(draft.directory).catch(() => {});
+        return refuseTaken(id)(thrown);
+      }),
+    );
+    return load(id);
+  }
+
+  async function remove(id: string): Promise<void> {
+    assertSessionId(id);
+    const { directory } = sessionFiles(root, id);
+    if (!(await doing(`session "${id}"`, orMissing(files.factsAt(directory))))?.isDirectory()) throw notFound(id);
+    await doing(`session "${id}" cannot be deleted`, parts.locks.take(id, directory));
+    const aside = join(sessions, `.gone-${newToken()}`);
+    await doing(
+      `session "${id}" cannot be deleted`,
+      files.rename(directory, aside).then(() => files.removeAll(aside)),
+    );
+  }
+
+  const list: FileStore['list'] = (agentName, scope = {}) => listSessions(parts, root, agentName, scope);
+
+  return {
+    create: (agentName, metadata = {}) => create(agentName, metadata),
+    load,
+    list,
+    delete: remove,
+    fork,
+    async repair(id): Promise<RepairReport> {
+      assertSessionId(id);
+      return repairLog(parts, sessionFiles(root, id), id);
+    },
+    async sweep({ maxAge, now = Date.now() }) {
+      const oldest = now - ageToMs(maxAge);
+      const swept: string[] = [];
+      for (const { id, lastUpdateTime } of await list()) {
+        if (Date.parse(lastUpdateTime) >= oldest) continue;
+        try {
+          await remove(id);
+          swept.push(id);
+        } catch (thrown) {
+          const code = codeOf(thrown);
+          if (code !== 'SESSION_LOCKED' && code !== 'SESSION_NOT_FOUND') throw thrown;
+        }
+      }
+      return swept;
+    },
+  };
+}
+
+const isTaken = (id: string) => new TroupeError({ code: 'SESSION_EXISTS', message: `session "${id}" exists already` });
+
+const refuseTaken =
+  (id: string) =>
+  (thrown: unknown): never => {
+    const code = codeOf(thrown);
+    throw code === 'EEXIST' || code === 'ENOTEMPTY' ? isTaken(id) : thrown;
+  };
