@@ -1,3 +1,4 @@
+import { graphComposition } from '../compositions/graph.logic.js';
 import { hierarchicalMachine } from '../compositions/hierarchical.machine.js';
 import { loopMachine } from '../compositions/loop.machine.js';
 import { parallelMachine } from '../compositions/parallel.machine.js';
@@ -45,6 +46,7 @@ export const builtins: HostParts = {
     loop: loopMachine as unknown as CompositionMachine,
     transfer: transferMachine as unknown as CompositionMachine,
     hierarchical: hierarchicalMachine as unknown as CompositionMachine,
+    graph: graphComposition,
   },
   models: (options, clock) => createModelCatalog(options, providers, clock),
   policy: createHostPolicy,

@@ -11,6 +11,8 @@ export const createHost = (options: HostOptions = {}): Host => createHostFrom(bu
 export type * from './contracts/index.js';
 export { agent } from './define/agent.js';
 export type { CompositionDefinition } from './define/composition.js';
+export { graph } from './define/graph.js';
+export type { NodeContext, NodeFunction } from './define/graph-types.js';
 export { hierarchical } from './define/hierarchical.js';
 export { defineHook } from './define/hook.js';
 export { loop } from './define/loop.js';

@@ -1,6 +1,7 @@
 import type { AnyStateMachine } from 'xstate';
-import type { AgentDefinition } from '../contracts/index.js';
+import type { AgentDefinition, CompositionConfig } from '../contracts/index.js';
 import { describeAgent } from '../kernel/definition.js';
+import { graphPlan } from '../kernel/graph-plan.js';
 import type { CommandIo } from './command-io.js';
 import { toDot } from './drawing-dot.js';
 import { toMermaid } from './drawing-mermaid.js';
@@ -57,7 +58,9 @@ async function drawStates(machines: readonly AnyStateMachine[], format: Format, 
   return toDot({ title, boxes: drawings.map(({ state }) => state), arrows: drawings.flatMap(({ arrows }) => arrows) });
 }
 
-const machineLoaders: Readonly<Record<string, () => Promise<AnyStateMachine>>> = {
+type MachineLoader = () => Promise<AnyStateMachine>;
+
+const machineLoaders: Readonly<Record<string, MachineLoader>> = {
   session: async () => (await import('../../machines/session.machine.js')).sessionMachine,
   sequential: async () => (await import('../../compositions/sequential.machine.js')).sequentialMachine,
   parallel: async () => (await import('../../compositions/parallel.machine.js')).parallelMachine,
@@ -68,16 +71,29 @@ const machineLoaders: Readonly<Record<string, () => Promise<AnyStateMachine>>> =
 
 /** The session machine and those of the compositions in the definition, in a fixed order. */
 async function machinesOf(definition: AgentDefinition, only: string | undefined): Promise<AnyStateMachine[]> {
-  const patterns = patternsOf(definition);
-  const used = Object.keys(machineLoaders).filter((name) => name === 'session' || patterns.has(name));
-  const names = only === undefined ? used : used.filter((name) => name === only);
-  if (names.length === 0) throw badUse(`no machine "${only}" in this team: it is run by ${used.join(', ')}`);
-  return Promise.all(names.flatMap((name) => machineLoaders[name]?.() ?? []));
+  const compositions = compositionsOf(definition);
+  const patterns = new Set(compositions.map(({ descriptor }) => descriptor.composition?.pattern));
+  const used = new Map<string, MachineLoader>();
+  for (const [name, load] of Object.entries(machineLoaders)) {
+    if (name === 'session' || patterns.has(name)) used.set(name, load);
+  }
+  // Every graph is a machine of its own.
+  for (const { name, descriptor } of compositions) {
+    const { composition } = descriptor;
+    if (composition?.pattern === 'graph') used.set(name, () => loadGraph(name, composition));
+  }
+  const loaders = [...used].filter(([name]) => only === undefined || name === only);
+  if (loaders.length === 0)
+    throw badUse(`no machine "${only}" in this team: it is run by ${[...used.keys()].join(', ')}`);
+  return Promise.all(loaders.map(([, load]) => load()));
 }
 
-function patternsOf(definition: AgentDefinition): Set<string> {
-  const pattern = definition.descriptor.composition?.pattern;
-  const patterns = new Set<string>(pattern === undefined ? [] : [pattern]);
-  for (const child of definition.children ?? []) for (const inner of patternsOf(child)) patterns.add(inner);
-  return patterns;
+async function loadGraph(name: string, config: CompositionConfig): Promise<AnyStateMachine> {
+  const { graphMachine } = await import('../../compositions/graph.machine.js');
+  return graphMachine(graphPlan(config), name);
+}
+
+function compositionsOf(definition: AgentDefinition): AgentDefinition[] {
+  const own = definition.descriptor.composition === undefined ? [] : [definition];
+  return [...own, ...(definition.children ?? []).flatMap(compositionsOf)];
 }

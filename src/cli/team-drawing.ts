@@ -1,4 +1,5 @@
 import type { AgentDefinition, CompositionConfig } from '../contracts/index.js';
+import { endsOf } from '../kernel/graph-plan.js';
 import { type Arrow, type Box, boxId, type Drawing } from './drawing.js';
 
 /** A team as frames in frames: an agent is a box, a composition a frame, the arrows say who comes after or can call whom. */
@@ -12,10 +13,14 @@ function boxOf(definition: AgentDefinition, arrows: Arrow[], notes: readonly str
   const id = boxId(definition.name);
   if (composition === undefined) return { id, label: [definition.name, ...agentLines(definition), ...notes] };
   const children = definition.children ?? [];
-  const isStart = (child: AgentDefinition) => composition.pattern === 'transfer' && child.name === composition.start;
+  const notesOf = ({ name }: AgentDefinition) => [
+    ...(name === composition.start ? ['begins'] : []),
+    ...(composition.pattern === 'graph' && endsOf(composition).includes(name) ? ['ends'] : []),
+    ...(composition.joins?.[name] === undefined ? [] : [`joins ${composition.joins[name]}`]),
+  ];
   const boxes = [
     ...(definition.leader === undefined ? [] : [boxOf(definition.leader, arrows, ['leads'])]),
-    ...children.map((child) => boxOf(child, arrows, isStart(child) ? ['begins'] : [])),
+    ...children.map((child) => boxOf(child, arrows, notesOf(child))),
   ];
   arrows.push(...arrowsOf(definition, composition, children));
   return { id, label: [definition.name, patternText(composition), ...notes], boxes };
@@ -38,6 +43,8 @@ function patternText(config: CompositionConfig): string {
       return `transfer, at most ${config.maxTransfers ?? 10} transfers`;
     case 'parallel':
       return joinText(config.join);
+    case 'graph':
+      return config.maxSteps === undefined ? 'graph' : `graph, at most ${config.maxSteps} steps`;
     default:
       return config.pattern;
   }
@@ -75,6 +82,16 @@ function arrowsOf(
           : (config.transferTargets[member.name] ?? [])
         ).map((target): Arrow => ({ from: boxId(member.name), to: boxId(target), label: ['transfer'] })),
       );
+    case 'graph':
+      return (config.edges ?? []).map(({ from, to, guard, label }): Arrow => {
+        const said = label ?? (guard === 'custom' ? 'guarded' : guard);
+        return {
+          from: boxId(from),
+          to: boxId(to),
+          ...(said !== undefined && { label: [said] }),
+          ...(guard !== undefined && { dashed: true }),
+        };
+      });
     case 'hierarchical': {
       const { leader } = definition;
       if (leader === undefined) return [];

@@ -1,4 +1,5 @@
 import type { AgentDefinition } from '../contracts/index.js';
+import { endsOf } from '../kernel/graph-plan.js';
 
 /** A machine or state as XState takes it, in plain JSON. */
 export interface StateConfig {
@@ -7,10 +8,15 @@ export interface StateConfig {
   description?: string;
   initial?: string;
   states?: Record<string, StateConfig>;
-  invoke?: { id: string; src: string; onDone?: { target: string } };
-  on?: Record<string, { target: string; guard?: { type: string; params: Record<string, unknown> } }>;
-  always?: { target: string; guard?: { type: string; params: Record<string, unknown> } }[];
-  onDone?: { target: string };
+  invoke?: { id: string; src: string; onDone?: Target | Target[] };
+  on?: Record<string, Target>;
+  always?: Target[];
+  onDone?: Target | Target[];
+}
+
+interface Target {
+  target: string;
+  guard?: { type: string; params: Record<string, unknown> };
 }
 
 /**
@@ -45,6 +51,8 @@ function regionOf(definition: AgentDefinition): StateConfig {
       states[again] = { always: [{ target: first, guard }, { target: done }] };
       return { ...about(definition), initial: first, states: { ...states, [done]: final } };
     }
+    case 'graph':
+      return { ...about(definition), ...graphRegion(definition, done) };
     case 'transfer': {
       const states: Record<string, StateConfig> = {};
       const guard = { type: 'hasTransfersLeft', params: { maxTransfers: config.maxTransfers ?? 10 } };
@@ -82,6 +90,32 @@ function regionOf(definition: AgentDefinition): StateConfig {
         states: { ...chain(children, done), [done]: final },
       };
   }
+}
+
+/**
+ * One node at a time, by the first edge whose guard holds. Where several may run at once this is no picture of it: the
+ * machine that really runs is among the `--states`.
+ */
+function graphRegion(definition: AgentDefinition, done: string): StateConfig {
+  const { start, edges = [], ...rest } = definition.descriptor.composition ?? { pattern: 'graph', children: [] };
+  const states: Record<string, StateConfig> = {};
+  for (const child of definition.children ?? []) {
+    const out = edges.filter(({ from }) => from === child.name);
+    const ways = [
+      ...out.filter(({ guard }) => guard === 'custom'),
+      ...out.filter(({ guard }) => guard !== 'custom'),
+    ].map(({ to, guard, label }) =>
+      guard === 'custom' ? { target: to, guard: { type: label ?? 'guard', params: {} } } : { target: to },
+    );
+    if (endsOf(rest).includes(child.name)) ways.push({ target: done });
+    states[child.name] = { ...step(child, done), ...leadingTo(child, ways) };
+  }
+  return { initial: start ?? done, states: { ...states, [done]: { type: 'final' } } };
+}
+
+function leadingTo(child: AgentDefinition, ways: Target[]): Pick<StateConfig, 'onDone' | 'invoke'> {
+  if (child.descriptor.composition !== undefined) return { onDone: ways };
+  return { invoke: { id: child.name, src: child.name, onDone: ways } };
 }
 
 /** A state that goes to `next` when what happens in it has ended. */

@@ -1,7 +1,7 @@
 import type { Bag, Open } from './open.js';
 import type { JsonSchema } from './schema.js';
 
-export type CompositionPattern = Open<'hierarchical' | 'sequential' | 'parallel' | 'loop' | 'transfer'>;
+export type CompositionPattern = Open<'hierarchical' | 'sequential' | 'parallel' | 'loop' | 'transfer' | 'graph'>;
 
 export interface SuperviseConfig {
   /** Default `one_for_one`. */
@@ -30,7 +30,17 @@ export interface StateKeyDescriptor {
 
 export type TransferContext = Open<'full' | 'summary' | 'none' | 'custom'> | { last: number };
 
-/** The serializable half of a composition. Functions (`until`, `mapInput`, reducers) live in the definition. */
+/** A way from one node of a graph to another. */
+export interface GraphEdgeDescriptor {
+  from: string;
+  to: string;
+  /** `custom` is a function of the definition; `otherwise` holds when no function of the same node does. Absent: always taken. */
+  guard?: Open<'custom' | 'otherwise'>;
+  /** What the guard asks, for people. */
+  label?: string;
+}
+
+/** The serializable half of a composition. Functions (`until`, `mapInput`, guards, reducers) live in the definition. */
 export interface CompositionConfig {
   pattern: CompositionPattern;
   /** Names of the children, in order. */
@@ -42,7 +52,16 @@ export interface CompositionConfig {
   failure?: Open<'settle' | 'fail_fast'>;
   onFailure?: Open<'stop' | 'continue'>;
   join?: Open<'all' | 'any'> | { quorum: number };
+  /** `transfer`, `graph`: who begins. */
   start?: string;
+  /** `graph`: ways between the children, in the order in which their guards are asked. */
+  edges?: GraphEdgeDescriptor[];
+  /** `graph`: the node, or nodes, whose output is the output. */
+  end?: string | string[];
+  /** `graph`: of the nodes that several ways lead to. */
+  joins?: Record<string, Open<'all' | 'any'>>;
+  /** `graph`: runs of nodes, all together. */
+  maxSteps?: number;
   maxTransfers?: number;
   context?: TransferContext;
   supervise?: SuperviseConfig;

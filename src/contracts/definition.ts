@@ -29,7 +29,11 @@ export interface ToolContext {
   /** `sessionId:requestId` is the idempotency key. */
   readonly requestId: string;
   readonly state: StateView;
+  /** Whose session it is; `local` unless a run says otherwise. */
+  readonly userId: string;
+  /** Of this session only: pass `sessionId` on. Absent where the store has none, or the session is ephemeral. */
   readonly artifacts?: ArtifactStore | undefined;
+  /** Of this user only: pass `userId` on. Absent where the store has none. */
   readonly memory?: MemoryStore | undefined;
   /**
    * Asks a person; resolves with the answer (with the defaults that it leaves out), `cancel` on expiry or abort, or when
@@ -112,6 +116,8 @@ export interface CompositionBehaviour {
   readonly state?:
     | Readonly<Record<string, { readonly initial?: unknown; readonly reducer?: Reducer | undefined }>>
     | undefined;
+  /** `graph`: of each edge that has one, by its place among the edges. */
+  readonly guards?: readonly (((context: never) => boolean | Promise<boolean>) | undefined)[] | undefined;
   readonly contextFilter?: ((messages: readonly ModelMessage[]) => readonly ModelMessage[]) | undefined;
   readonly supervise?: SuperviseConfig | undefined;
 }

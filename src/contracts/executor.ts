@@ -48,6 +48,11 @@ export interface TurnContext {
   messages(): readonly ModelMessage[];
   /** Tools this agent may call, by the names that the model says. */
   tools(): readonly ToolDescriptor[];
+  /**
+   * Makes the history fit the agent's context budget; nothing where it fits. To be called before `modelRequest`. Never
+   * rejects. An executor that keeps the conversation itself has no use for it.
+   */
+  fitContext?(): undefined | Promise<void>;
   /** The request of this turn, from history, tools, schema and configuration. */
   modelRequest(): ModelRequest;
   /** The model to ask: the run's, the agent's, or the host's. */

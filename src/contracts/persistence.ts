@@ -117,9 +117,12 @@ export interface SessionProvider {
    * stay open: to close them is the host's.
    */
   repair?(id: string): RepairReport | Promise<RepairReport>;
+  /** Files of sessions. Removed with their session; what a rewind cuts off goes from its version on. */
+  readonly artifacts?: ArtifactStore;
+  readonly memory?: MemoryStore;
 }
 
-/** Versioned files of a session. */
+/** Versioned files of a session; versions count from 1 per name. A `uri` begins with `artifact:`. */
 export interface ArtifactStore {
   save(
     sessionId: string,
@@ -133,7 +136,8 @@ export interface ArtifactStore {
     version?: number,
   ): Promise<{ data: Uint8Array; mimeType?: string; version: number } | undefined>;
   list(sessionId: string): Promise<{ name: string; versions: number[] }[]>;
-  delete(sessionId: string, name?: string): Promise<void>;
+  /** Everything of the session; everything of that name; or its versions from that one on. */
+  delete(sessionId: string, name?: string, fromVersion?: number): Promise<void>;
 }
 
 /** What is remembered about a user, across sessions. */

@@ -1,6 +1,7 @@
 import type { AgentDefinition, JsonSchema } from '../contracts/index.js';
 import { checkDefinition } from '../kernel/definition.js';
 import type { Problem } from '../kernel/errors.js';
+import { graphPlan } from '../kernel/graph-plan.js';
 import { DEFAULT_INPUT_SCHEMA, isDefaultInputSchema } from '../kernel/schema.js';
 import { didYouMean } from '../kernel/text.js';
 import { reachableMembers, type WorstCase, worstCaseOf } from './worst-case.js';
@@ -48,6 +49,7 @@ function isTree(definition: AgentDefinition | undefined, above: readonly AgentDe
 /** A bound that is not there gets a code of its own. */
 function namedBound(problem: Problem): Problem {
   const key = problem.path?.slice(problem.path.lastIndexOf('.') + 1);
+  if (key === 'maxSteps') return { ...problem, code: 'UNBOUNDED_GRAPH' };
   if (key === 'maxIterations') return { ...problem, code: 'UNBOUNDED_LOOP' };
   return key === 'maxTransfers' ? { ...problem, code: 'UNBOUNDED_TRANSFER' } : problem;
 }
@@ -65,7 +67,9 @@ function visit(definition: AgentDefinition, path: string, host: HostInventory, p
 
 function unknownExecutor({ descriptor }: AgentDefinition, path: string, { executors }: HostInventory): Problem[] {
   const { executor, composition } = descriptor;
-  if (executors === undefined || composition !== undefined || executors.includes(executor)) return [];
+  // The host runs functions itself.
+  if (executors === undefined || composition !== undefined || executor === 'function' || executors.includes(executor))
+    return [];
   const message = `no executor "${executor}"${didYouMean(executor, executors)}; registered: ${executors.join(', ')}`;
   return [{ code: 'UNKNOWN_EXECUTOR', path: `${path}.executor`, message }];
 }
@@ -115,7 +119,11 @@ function flowFaults(definition: AgentDefinition, path: string, given: Flow): { p
     path: `${path}.inputSchema`,
     message,
   }));
-  const own: Flow = { schema: definition.descriptor.outputSchema ?? textSchema, from: `"${definition.name}"` };
+  const own: Flow = {
+    schema:
+      definition.descriptor.executor === 'function' ? undefined : (definition.descriptor.outputSchema ?? textSchema),
+    from: `"${definition.name}"`,
+  };
   if (composition === undefined) return { problems, output: own };
 
   const entered = takesAnything ? given : { schema: inputSchema, from: `the input of "${definition.name}"` };
@@ -146,6 +154,23 @@ function flowFaults(definition: AgentDefinition, path: string, given: Flow): { p
         problems,
         output: { schema: { type: 'object', properties: Object.fromEntries(outputs) }, from: own.from },
       };
+    }
+    case 'graph': {
+      const outputs = new Map<number, Flow>();
+      const plan = graphPlan(composition);
+      // Those that stand before a node come first: what reaches it from one of them is known, what several bring is not.
+      const order = [...children.keys()].sort(
+        (one, other) => (plan.before[one]?.length ?? 0) - (plan.before[other]?.length ?? 0),
+      );
+      for (const index of order) {
+        const into = plan.edges.filter(({ to }) => to === index);
+        const [only] = into;
+        const flow =
+          into.length !== 1 || only === undefined ? unknown : only.from < 0 ? entered : outputs.get(only.from);
+        outputs.set(index, enter(children[index] as AgentDefinition, flow ?? unknown));
+      }
+      const [end, ...others] = plan.ends;
+      return { problems, output: end === undefined || others.length > 0 ? unknown : (outputs.get(end) ?? unknown) };
     }
     case 'hierarchical': {
       const { leader } = definition;

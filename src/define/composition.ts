@@ -114,6 +114,8 @@ export interface Pattern {
   config: Omit<CompositionConfig, 'children'>;
   behaviour?: CompositionBehaviour;
   leader?: AgentDefinition;
+  /** What was found wrong before. */
+  problems?: readonly Problem[];
   /** What a definition of this pattern can be asked. */
   methods?: object;
 }
@@ -125,6 +127,7 @@ export interface Pattern {
 export function compose<D extends AgentDefinition>(options: AnyCompositionOptions, pattern: Pattern): D {
   const path = options.name || '(unnamed)';
   const problems: Problem[] = unknownKeys(options, [...COMMON, ...pattern.keys], path);
+  problems.push(...(pattern.problems ?? []));
   const children = Array.isArray(pattern.children) ? [...pattern.children] : [];
   const names = children.map((child) => child?.name);
   const input =

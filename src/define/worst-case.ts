@@ -1,4 +1,5 @@
 import type { AgentConstraints, AgentDefinition } from '../contracts/index.js';
+import { graphPlan } from '../kernel/graph-plan.js';
 
 /** The most that one run can ask of models. */
 export interface WorstCase {
@@ -34,7 +35,7 @@ const nothing: Bound = { calls: 0, usd: 0 };
  * An agent: its `maxTurns` (a root run: 100, a sub-agent: 15, where it sets none), and one more with `graceTurn`; answers
  * sent back because they do not fit the `outputSchema` are among them. `sequential`, `parallel`: the sum of the
  * children. `loop`: `maxIterations` times that sum. `transfer`: (`maxTransfers` + 1) times the costliest member that can
- * be reached. `hierarchical`: the leader's calls, and in each of its turns every child once: that a model asks for each
+ * be reached. `graph`: the sum of the nodes, with a cycle `maxSteps` times the costliest. `hierarchical`: the leader's calls, and in each of its turns every child once: that a model asks for each
  * child once per turn is an assumption, as nothing limits it. A child with `restart: 'on_failure'` counts once more for
  * each restart. All of it at most `maxLlmCalls`, which counts what is below a composition too (an agent or a leader as
  * root: 500); a grace turn goes one beyond a limit of its own. Retries of failed calls, and the house's own calls (summaries, classifiers), are not counted: only
@@ -64,6 +65,7 @@ function boundOf(definition: AgentDefinition, place: Place): Bound {
 
 function agentBound(definition: AgentDefinition, place: Place): Bound {
   const { executor, constraints = {} } = definition.descriptor;
+  if (executor === 'function') return nothing;
   if (!ownExecutors.has(executor))
     place.assumptions.add(
       `${place.path} runs its own model (executor "${executor}"): its calls are counted by its limits, as far as it reports them`,
@@ -104,6 +106,13 @@ function compositionBound(definition: AgentDefinition, place: Place): Bound {
     }
     case 'hierarchical':
       return definition.leader === undefined ? sum : hierarchyBound(definition, definition.leader, sum, place);
+    case 'graph': {
+      // Without a cycle each node begins once at most; with one, `maxSteps` bounds them all.
+      const plan = graphPlan(config);
+      if (!plan.edges.some(({ isBack }) => isBack)) return sum;
+      const worst = children.map(({ bound }) => bound).reduce(greater, nothing);
+      return isCount(config.maxSteps) ? times(config.maxSteps, worst) : { calls: undefined, usd: undefined };
+    }
     default:
       place.assumptions.add(`${place.path}: each child of the pattern "${config?.pattern}" is taken to run once`);
       return sum;

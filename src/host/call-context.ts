@@ -1,10 +1,20 @@
-import type { AgentEventDraft, Bag, JsonSchema, StandardSchema, ToolContext, ToolUpdate } from '../contracts/index.js';
+import type {
+  AgentEventDraft,
+  ArtifactStore,
+  Bag,
+  JsonSchema,
+  MemoryStore,
+  StandardSchema,
+  ToolContext,
+  ToolUpdate,
+} from '../contracts/index.js';
 import { toParts } from '../kernel/content.js';
 import { TroupeError } from '../kernel/errors.js';
 import { readSchema } from '../kernel/schema.js';
 import { type CallState, createCallState } from '../kernel/state.js';
 import type { Occupancy } from './occupancy.js';
 import { projectProgress } from './projection.js';
+import { SessionArtifacts, UserMemory } from './session-files.js';
 import { publish } from './session-tree.js';
 import { askFor, type Call } from './tool-call.js';
 
@@ -41,6 +51,19 @@ export class CallContext implements ToolContext {
   }
   get requestId(): string {
     return this.#call.requestId;
+  }
+  get userId(): string {
+    return this.#call.thread.tree.userId;
+  }
+  get artifacts(): ArtifactStore | undefined {
+    const { thread } = this.#call;
+    const { artifacts } = thread.tree.host.store;
+    const isKept = artifacts !== undefined && thread.tree.handle !== undefined;
+    return isKept ? new SessionArtifacts(artifacts, thread) : undefined;
+  }
+  get memory(): MemoryStore | undefined {
+    const { host, userId } = this.#call.thread.tree;
+    return host.store.memory === undefined ? undefined : new UserMemory(host.store.memory, userId);
   }
   get state() {
     const call = this.#call;

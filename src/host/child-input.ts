@@ -1,11 +1,11 @@
-import { toParts } from '../kernel/content.js';
 import { TroupeError } from '../kernel/errors.js';
 import { jsonFault } from '../kernel/json-value.js';
-import { isDefaultInputSchema } from '../kernel/schema.js';
-import { resultsOf } from './conclude.js';
 import type { ChildOutcome, CrewState } from './crew-state.js';
+import { graphInput } from './graph-input.js';
+import { dataInput, ownInput, sameInput, textOrData } from './own-input.js';
+import { resultsOf } from './results.js';
 import { type RunInput, toRunInput } from './run-start.js';
-import type { CompiledAgent, RunRecord, Thread } from './thread.js';
+import type { CompiledAgent, Thread } from './thread.js';
 
 export interface ChildInput extends RunInput {
   /** The author's own word. */
@@ -21,9 +21,19 @@ export function childInput(
   crew: CrewState,
   child: CompiledAgent,
   args: { readonly value: unknown } | undefined,
+  from?: readonly number[],
 ): ChildInput | Promise<ChildInput> {
   const mapInput = thread.agent.definition.behaviour?.mapInput;
-  const standard = () => (args === undefined ? passedOn(thread, crew, child) : toRunInput(child, args.value));
+  const give = (given: unknown) => {
+    if (crew.graph !== undefined) crew.graph.given[thread.agent.children.indexOf(child)] = given;
+  };
+  const standard = () => {
+    if (args !== undefined) return toRunInput(child, args.value);
+    if (from === undefined) return passedOn(thread, crew, child);
+    const { given, input } = graphInput(thread, crew, child, from);
+    give(given);
+    return input;
+  };
   if (mapInput === undefined) return standard();
   const { name } = child.definition;
   const context = {
@@ -41,6 +51,7 @@ export function childInput(
       throw new TroupeError({ code: 'MAP_INPUT_FAILED', message: `what mapInput returned${fault}; an input is JSON` });
     }
     recordDecision(thread, 'mapInput', value === undefined ? { child: name } : { child: name, input: value });
+    if (value !== undefined) give(value);
     return value === undefined ? standard() : { ...toRunInput(child, value), isMapped: true };
   };
   return isThenable(given) ? Promise.resolve(given).then(take) : take(given);
@@ -71,35 +82,3 @@ const hasSaid = (one: ChildOutcome | undefined): boolean => one?.ok === true && 
 /** What was said last before a child that said nothing: by those in front of it, else in the round before. */
 const saidBefore = (outcomes: CrewState['outcomes'], index: number): ChildOutcome | undefined =>
   outcomes.slice(0, index).findLast(hasSaid) ?? outcomes.findLast(hasSaid);
-
-/** Data is shown as JSON, whatever it looks like: a list of objects with a `type` is no content, a `prompt` not all of it. */
-function dataInput(child: CompiledAgent, value: unknown): RunInput {
-  const prompt = JSON.stringify(value);
-  return { content: toParts(prompt), value: isDefaultInputSchema(child.descriptor.inputSchema) ? { prompt } : value };
-}
-
-/** What the parent itself was given, media included, to a child that takes text. */
-function sameInput(thread: Thread, child: CompiledAgent): RunInput {
-  const { input, inbox } = thread.run as RunRecord;
-  const [first] = inbox;
-  if (first?.kind === 'message' && isDefaultInputSchema(child.descriptor.inputSchema)) {
-    return { content: toParts(first.content), value: input };
-  }
-  return isText(input) ? toRunInput(child, input) : dataInput(child, input);
-}
-
-/** The composition's input, as `mapInput` sees it: text where its schema is the default one. */
-function ownInput(thread: Thread): unknown {
-  return textOrData(thread.agent, (thread.run as RunRecord).input);
-}
-
-function textOrData(agent: CompiledAgent, input: unknown): unknown {
-  if (!isDefaultInputSchema(agent.descriptor.inputSchema)) return input;
-  return isText(input) ? input.prompt : typeof input === 'string' ? input : JSON.stringify(input);
-}
-
-const isText = (input: unknown): input is { prompt: string } =>
-  typeof input === 'object' &&
-  input !== null &&
-  typeof (input as { prompt?: unknown }).prompt === 'string' &&
-  Object.keys(input).length === 1;

@@ -1,10 +1,13 @@
 import type { AgentDefinition, ToolDefinition, ToolDescriptor } from '../contracts/index.js';
+import { invalid } from '../kernel/agent-check.js';
 import type { CrewPlan } from '../kernel/crew.js';
 import { checkDefinition } from '../kernel/definition.js';
 import { type Problem, throwProblems } from '../kernel/errors.js';
+import { graphPlan } from '../kernel/graph-plan.js';
 import type { StateDeclaration } from '../kernel/state.js';
 import { didYouMean } from '../kernel/text.js';
 import { agentTools } from './agent-tools.js';
+import { FUNCTION_EXECUTOR } from './function-node.js';
 import type { HostCore } from './host-core.js';
 import type { AgentLimits, CompiledAgent } from './thread.js';
 
@@ -139,6 +142,11 @@ function checkExecutor(compiling: Compiling, definition: AgentDefinition, driver
   }
   if (pattern !== undefined && definition.leader === undefined) return;
   const { executor } = driver.descriptor;
+  if (executor === FUNCTION_EXECUTOR) {
+    if (typeof driver.backend === 'function') return;
+    problems.push(invalid(place.path, 'has the executor "function", whose backend must be the function'));
+    return;
+  }
   if (!host.executors.has(executor)) {
     const names = [...host.executors.keys()];
     problems.push({
@@ -167,6 +175,7 @@ function planOf(definition: AgentDefinition, inLoop: boolean): CrewPlan {
     asksUntil: definition.behaviour?.until !== undefined,
     maxTransfers: config?.maxTransfers ?? 10,
     inLoop: inLoop || config?.pattern === 'loop',
+    graph: config?.pattern === 'graph' ? graphPlan(config) : null,
   };
 }
 

@@ -4,6 +4,8 @@ import { mergeBranches, type StateConflict } from '../kernel/state.js';
 import type { ChildOutcome, CrewState } from './crew-state.js';
 import { endRun } from './end-run.js';
 import { publishFault } from './fault.js';
+import { commitNode } from './graph-state.js';
+import { resultsOf } from './results.js';
 import { publish } from './session-tree.js';
 import { commitUpdates, publishDelta } from './state-updates.js';
 import type { RunEnd, RunRecord, Thread } from './thread.js';
@@ -19,7 +21,11 @@ export function noteOutcome(thread: Thread, crew: CrewState, given: ChildOutcome
   // Branches of a parallel are merged in spawn order, once all are in.
   if (outcome.ok && outcome.updates.length > 0 && behaviour !== 'parallel') {
     try {
-      commitUpdates(thread, outcome.updates);
+      if (crew.graph === undefined) commitUpdates(thread, outcome.updates);
+      else {
+        const conflict = commitNode(thread, crew.graph, outcome);
+        if (conflict !== undefined) outcome = { ...outcome, ok: false, end: { reason: 'failed', data: conflict } };
+      }
     } catch (thrown) {
       const data = publishFault(thread, `the state of ${outcome.name}`, thrown, 'STATE_FAILED');
       outcome = { ...outcome, ok: false, end: { reason: 'failed', data } };
@@ -30,22 +36,31 @@ export function noteOutcome(thread: Thread, crew: CrewState, given: ChildOutcome
   if (behaviour === 'loop' && outcome.ok && escalateReason !== undefined && result === undefined) return outcome;
   crew.outcomes[outcome.index] = outcome;
   crew.last = outcome;
+  if (outcome.ok && crew.graph !== undefined) {
+    crew.graph.visits[outcome.index] = (crew.graph.visits[outcome.index] ?? 0) + 1;
+  }
   if (!outcome.ok && outcome.end.reason !== 'aborted') crew.firstFailure ??= outcome;
   if (behaviour === 'transfer') noteConversation(crew, outcome);
   return outcome;
+}
+
+/** Why, and for a graph with which node. */
+interface Ending {
+  readonly conclusion: Conclusion;
+  readonly end?: number;
 }
 
 /** Makes a composition's result, and ends its run. */
 export function concludeRun(
   thread: Thread,
   crew: CrewState,
-  conclusion: Conclusion,
+  ending: Ending,
   report: (reason: string, endsSession: boolean) => void,
 ): void {
   const run = thread.run as RunRecord;
   crew.prepared?.close();
   crew.prepared = undefined;
-  const end = conclusionOf(thread, crew, run, conclusion);
+  const end = conclusionOf(thread, crew, run, ending);
   // A session that stands keeps nothing of a run that is over.
   crew.outcomes = [];
   crew.last = undefined;
@@ -53,17 +68,17 @@ export function concludeRun(
   endRun(thread, end, report);
 }
 
-function conclusionOf(thread: Thread, crew: CrewState, run: RunRecord, conclusion: Conclusion): RunEnd {
+function conclusionOf(thread: Thread, crew: CrewState, run: RunRecord, ending: Ending): RunEnd {
   const results = resultsOf(thread);
   const partial: StreamEndData = Object.keys(results).length > 0 ? { results } : {};
   if (run.stop !== undefined) return { reason: run.stop.reason, data: { ...partial, ...run.stop.data } };
-  return endOf(thread, crew, conclusion, results, partial);
+  return endOf(thread, crew, ending, results, partial);
 }
 
 function endOf(
   thread: Thread,
   crew: CrewState,
-  conclusion: Conclusion,
+  { conclusion, end }: Ending,
   results: Record<string, unknown>,
   partial: StreamEndData,
 ): RunEnd {
@@ -77,6 +92,8 @@ function endOf(
   switch (conclusion) {
     case 'completed':
     case 'joined': {
+      if (end !== undefined)
+        return completed({ ...partial, ...resultIn(crew.outcomes[end]?.end.data.result) }, failures);
       if (!isParallel) return inOrder(crew, partial, failures);
       const wanted = thread.agent.plan?.quorum ?? 0;
       const isJoined =
@@ -105,6 +122,21 @@ function endOf(
     case 'failed':
     case 'aborted':
       return failed(crew, isParallel ? { result: results } : { ...partial, ...last }, failures, undefined);
+    case 'max_steps': {
+      const { maxSteps } = thread.agent.descriptor.composition ?? {};
+      const message = `maxSteps (${maxSteps}) was reached before the end`;
+      return {
+        reason: 'failed',
+        data: { ...partial, exit: 'max_steps', code: 'MAX_STEPS', message, ...failuresIn(failures) },
+      };
+    }
+    case 'stuck': {
+      const message = `no edge was taken from ${crew.last?.name}, and no end was reached; give an edge the guard "otherwise"`;
+      return {
+        reason: 'failed',
+        data: { ...partial, exit: 'stuck', code: 'NO_EDGE_TAKEN', message, ...failuresIn(failures) },
+      };
+    }
     default:
       return conclusion satisfies never;
   }
@@ -176,13 +208,4 @@ function mergeState(thread: Thread, crew: CrewState): { code: string; message: s
   const message = `state was written differently: ${said}; declare a reducer`;
   publish(thread, { type: 'error', code: 'STATE_CONFLICT', message, fatal: false, details: { conflicts } });
   return { code: 'STATE_CONFLICT', message };
-}
-
-/** Results by child, in the order of the children; absent where a child has none or failed. */
-export function resultsOf(thread: Thread): Record<string, unknown> {
-  const results: Record<string, unknown> = {};
-  for (const outcome of thread.crew?.outcomes ?? []) {
-    if (outcome?.ok && outcome.end.data.result !== undefined) results[outcome.name] = outcome.end.data.result;
-  }
-  return results;
 }

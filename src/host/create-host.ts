@@ -68,7 +68,7 @@ const CAPABILITIES = [
 ];
 
 /** A hook at any other point would wait for ever, and a guard that is never asked is none. */
-const FIRED: readonly string[] = ['before_tool', 'after_tool', 'before_model'];
+const FIRED: readonly string[] = ['before_tool', 'after_tool', 'before_model', 'pre_compress'];
 
 type SessionOrder = { type: 'none' };
 

@@ -9,8 +9,21 @@ export interface ChildOutcome {
   readonly end: RunEnd;
   readonly ok: boolean;
   readonly updates: readonly StateUpdate[];
+  /** `graph`: commits of the state that it had seen when it began. */
+  readonly since: number;
   /** Absent for a child that never came to be. */
   readonly thread: Thread | undefined;
+}
+
+/** What a graph knows of its run beside the outcomes. */
+export interface GraphState {
+  /** By node: what the run under way was given. */
+  readonly given: unknown[];
+  /** By node: how often it has completed. */
+  readonly visits: number[];
+  commits: number;
+  /** State key → who wrote it last, and in which commit. */
+  readonly written: Map<string, { at: number; name: string; value: unknown }>;
 }
 
 /** The children of one composition's thread, across its runs. */
@@ -33,6 +46,8 @@ export interface CrewState {
   isAnnounced: boolean;
   /** `transfer`: what will drive the member that takes over. */
   prepared: { readonly index: number; give(child: Thread): void; close(): void } | undefined;
+  /** `graph`: what only nodes and edges need. */
+  graph: GraphState | undefined;
   readonly delegations: Map<string, (outcome: ChildOutcome) => void>;
   /** When each child, by index, was restarted (epoch ms). */
   restarts: Map<number, number[]> | undefined;
@@ -56,6 +71,7 @@ export const newCrewState = (): CrewState => ({
   summary: undefined,
   isAnnounced: false,
   prepared: undefined,
+  graph: undefined,
   delegations: new Map(),
   restarts: undefined,
   blocked: undefined,

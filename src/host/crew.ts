@@ -9,6 +9,8 @@ import { concludeRun, noteOutcome } from './conclude.js';
 import { type ChildOutcome, type CrewState, newCrewState } from './crew-state.js';
 import { abortStop, stopRun } from './end-run.js';
 import { publishFault } from './fault.js';
+import { decideEdges } from './graph-edges.js';
+import { newGraphState } from './graph-state.js';
 import { noteBlocked } from './outside-wait.js';
 import { admitInput, beginRun, publishInitialize, type RunInput } from './run-start.js';
 import { createThread, enter, leave, publish } from './session-tree.js';
@@ -21,6 +23,10 @@ interface Job {
   readonly index: number;
   /** A tool call that it answers. */
   readonly requestId: string | undefined;
+  /** Of a graph: the nodes that lead to it. */
+  readonly from: readonly number[] | undefined;
+  /** Of a graph: commits of the state that it has seen. */
+  since: number;
   /** That call's arguments. */
   readonly args: { readonly value: unknown } | undefined;
   /** Kept for restarts. */
@@ -50,6 +56,7 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
     crew.transfers = 0;
     crew.restarts = undefined;
     crew.blocked = undefined;
+    crew.graph = plan.graph === null ? undefined : newGraphState();
   }
   const jobs = new Map<string, Job>();
   /** Their input is being made. */
@@ -77,9 +84,11 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
   const hasMore = () => queue.length > 0 || nextInOrder < inOrderUntil;
   const hasRoom = () => jobs.size + preparing.size - (crew.blocked?.size ?? 0) < plan.concurrency;
 
-  function newJob(index: number, call?: { requestId: string; input: unknown }): Job {
+  function newJob(index: number, call?: { requestId: string; input: unknown }, from?: readonly number[]): Job {
     return {
       index,
+      from,
+      since: 0,
       requestId: call?.requestId,
       args: call === undefined ? undefined : { value: call.input },
       input: undefined,
@@ -126,7 +135,7 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
     const child = agent.children[job.index] as CompiledAgent;
     const fail = (thrown: unknown) => refuse(job, thrown, 'MAP_INPUT_FAILED');
     try {
-      const input = childInput(thread, crew, child, job.args);
+      const input = childInput(thread, crew, child, job.args, job.from);
       if (!isThenable(input)) return checkInput(job, input);
       enter(tree);
       void input.then((ready) => checkInput(job, ready), fail).finally(() => leave(tree));
@@ -172,6 +181,7 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
     child.endsSession = true;
     if (tree.hasState) child.state = thread.state.fork();
     job.thread = child;
+    job.since = crew.graph?.commits ?? 0;
     jobs.set(child.address, job);
     // What a composition's children say, it says to whoever called it.
     if (job.requestId !== undefined) child.projectsTo = { thread, requestId: job.requestId };
@@ -240,6 +250,7 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
       end,
       ok: end.reason === 'completed',
       updates: child === undefined || !tree.hasState ? [] : child.state.updates(),
+      since: job.since,
       // Only a conversation is read from a thread that has ended.
       thread: pattern === 'transfer' ? child : undefined,
     };
@@ -393,7 +404,7 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
       switch (order.type) {
         case 'crew.start':
           if (order.iteration !== undefined && order.index === 0) announce(order.iteration);
-          begin(newJob(order.index >= 0 ? order.index : startMember(thread, crew)));
+          begin(newJob(order.index >= 0 ? order.index : startMember(thread, crew), undefined, order.from));
           break;
         case 'crew.startAll':
           inOrderUntil = plan.count;
@@ -410,11 +421,21 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
         case 'crew.decide':
           void decide(order.iteration);
           break;
+        case 'crew.decideEdges':
+          enter(tree);
+          void decideEdges(thread, crew, order.index, () => isOver).then((decided) => {
+            if (!isOver) pool.report(decided as never);
+            leave(tree);
+          });
+          break;
+        case 'crew.leave':
+          leaveBehind(order.indexes);
+          break;
         case 'crew.stop':
           stopAll();
           break;
         case 'crew.conclude':
-          concludeRun(thread, crew, order.conclusion, (reason, endsSession) =>
+          concludeRun(thread, crew, order, (reason, endsSession) =>
             pool.report({ type: 'crew.concluded', reason, endsSession } as never),
           );
           break;
@@ -434,14 +455,21 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
     const waiting = queue.findIndex(isMeant);
     if (waiting >= 0) return abandon(queue.splice(waiting, 1)[0] as Job);
     for (const job of preparing) if (isMeant(job)) return abandon(job);
-    for (const job of jobs.values()) {
-      if (!isMeant(job)) continue;
-      job.isCancelled = true;
-      job.cancelDelay?.();
-      const stop = thread.run?.stop;
-      const reason = stop === undefined ? 'the call was cancelled' : (stop.data.reason ?? stop.reason);
-      if (job.thread !== undefined) stopRun(job.thread, abortStop(reason, stop?.data.by ?? 'host'));
-    }
+    for (const job of jobs.values()) if (isMeant(job)) cancelJob(job, 'the call was cancelled');
+  }
+
+  /** A join began with another: what was on its way there is not waited for. */
+  function leaveBehind(indexes: readonly number[]): void {
+    for (const job of [...preparing]) if (indexes.includes(job.index)) abandon(job);
+    for (const job of [...jobs.values()]) if (indexes.includes(job.index)) cancelJob(job, 'another way was faster');
+  }
+
+  function cancelJob(job: Job, why: string): void {
+    job.isCancelled = true;
+    job.cancelDelay?.();
+    const stop = thread.run?.stop;
+    const reason = stop === undefined ? why : (stop.data.reason ?? stop.reason);
+    if (job.thread !== undefined) stopRun(job.thread, abortStop(reason, stop?.data.by ?? 'host'));
   }
 }
 

@@ -189,6 +189,7 @@ function begin(
       streaming: options.streaming ?? true,
       maxBudgetUsd: options.maxBudgetUsd ?? Number.POSITIVE_INFINITY,
       maxTokens: options.maxTokens ?? Number.POSITIVE_INFINITY,
+      contextBudget: options.contextBudget,
     },
     ...(past !== undefined && { seq: past.seq }),
     // What the application and the user share comes from the store, and goes before what this session remembers of it.
@@ -197,6 +198,7 @@ function begin(
     }),
   });
   tree.traceContext = options.traceContext;
+  tree.userId = options.userId ?? handle?.head?.metadata.userId ?? 'local';
   if (agent.isBudgeted || options.maxBudgetUsd !== undefined || options.maxTokens !== undefined) {
     tree.budget = new TreeBudget();
   }

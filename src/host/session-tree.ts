@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { AgentEvent, AgentEventDraft, SessionHandle } from '../contracts/index.js';
+import { readCompaction } from '../kernel/compaction.js';
 import { describeError } from '../kernel/errors.js';
 import { createEventMerge } from '../kernel/event-merge.js';
 import { createHistory, type History } from '../kernel/history.js';
@@ -76,6 +77,7 @@ class SessionTree implements Tree {
   hasState = false;
   isClosed = false;
   storeError: Tree['storeError'];
+  userId = 'local';
   traceContext: Tree['traceContext'];
   #questions: Tree['questions'] | undefined;
   #consumerCalls: Tree['consumerCalls'] | undefined;
@@ -161,6 +163,7 @@ export function createThread(
     projectsTo: undefined,
     hadSideEffects: false,
     instruction: undefined,
+    compactAgainAt: 0,
   };
   tree.host.threads.set(address, thread);
   if (parent !== undefined) {
@@ -237,6 +240,12 @@ export function noteInHistory(history: History, event: AgentEvent, agentId: stri
     case 'tool_response':
       history.response(event.requestId, event);
       break;
+    case 'custom': {
+      const compaction =
+        event.kind === 'compact_boundary' && event.source === 'host' ? readCompaction(event.data) : undefined;
+      if (compaction !== undefined) history.compact(compaction);
+      break;
+    }
     default:
   }
 }

@@ -17,11 +17,12 @@ export async function summarise(
   thread: Thread,
   messages: readonly ModelMessage[],
   signal: () => AbortSignal,
+  otherwise = 'the conversation goes over whole',
 ): Promise<string | undefined> {
   try {
     return await askForSummary(thread, messages, signal);
   } catch (thrown) {
-    const text = `the conversation goes over whole, there is no summary: ${describeError(thrown).message}`;
+    const text = `${otherwise}, there is no summary: ${describeError(thrown).message}`;
     notice(thread, 'SUMMARY_FAILED', 'warning', text);
     return undefined;
   }

@@ -2,6 +2,7 @@ import type { AnyActorRef } from 'xstate';
 import type {
   AgentDefinition,
   AgentDescriptor,
+  ContextBudget,
   Executor,
   GenerationConfig,
   ModelInterface,
@@ -169,6 +170,8 @@ export interface Thread extends Origin {
   /** A tool without `readOnly` or `idempotent` has run here or below. */
   hadSideEffects: boolean;
   instruction: string | undefined;
+  /** Estimated tokens at which a compaction that came to nothing is tried again. */
+  compactAgainAt: number;
 }
 
 /** Choices for a whole tree that a caller may change while it runs. */
@@ -180,6 +183,7 @@ export interface TreeSettings {
   streaming: boolean;
   maxBudgetUsd: number;
   maxTokens: number;
+  contextBudget: ContextBudget | undefined;
 }
 
 /** One session tree: the root session and everything below it, with one log and one merged stream. */
@@ -222,6 +226,7 @@ export interface Tree {
   hasState: boolean;
   isClosed: boolean;
   storeError: { code: string; message: string } | undefined;
+  userId: string;
   /** What the caller's own trace says of this run. */
   traceContext: TraceContext | undefined;
 }

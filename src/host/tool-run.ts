@@ -7,6 +7,7 @@ import { delegate } from './delegate.js';
 import { fireHook } from './fire-hook.js';
 import { Occupancy } from './occupancy.js';
 import { noteOutsideWait } from './outside-wait.js';
+import { keepWhole } from './session-files.js';
 import { publish, settled } from './session-tree.js';
 import { markSideEffect } from './side-effects.js';
 import type { ToolOutcome } from './thread.js';
@@ -42,6 +43,8 @@ export async function execute(call: Call): Promise<void> {
     let { result } = outcome;
     if (result.tailCalls !== undefined) result = await withTailCalls(call, result, result.tailCalls);
     if (tree.host.hookPoints.has('after_tool') && !isDone(call)) result = await afterTool(call, result);
+    const kept = isDone(call) ? undefined : keepWhole(call, result);
+    if (kept !== undefined) result = await kept;
     if (!isDone(call)) respond(call, result);
   } catch (thrown) {
     if (!isDone(call)) respond(call, thrownResult(thrown));

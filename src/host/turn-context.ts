@@ -23,6 +23,7 @@ import { abortStop, stopRun } from './end-run.js';
 import { ownDraft } from './executor-draft.js';
 import { createExecutor } from './executors.js';
 import { fireHook } from './fire-hook.js';
+import { fitContext, startOf } from './fit-context.js';
 import { instructionOf } from './instruction.js';
 import { beginWork, budgetEnd, countModelCall, endWork } from './limits.js';
 import type { PaidCall } from './model-budget.js';
@@ -231,8 +232,12 @@ export class Turn implements TurnContext, Activity {
   messages(): readonly ModelMessage[] {
     const { thread, run } = this;
     thread.tree.merge.completeMessage(thread);
-    const messages = thread.history.messages();
-    return thread.agent.driver.includeHistory === false ? messages.slice(run.historyFrom) : messages;
+    return thread.history.outgoing(startOf(thread, run));
+  }
+
+  fitContext(): undefined | Promise<void> {
+    this.thread.tree.merge.completeMessage(this.thread);
+    return fitContext(this.thread, () => this.signal);
   }
 
   tools(): readonly ToolDescriptor[] {

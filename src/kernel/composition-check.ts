@@ -1,10 +1,11 @@
 import type { AgentDefinition, CompositionConfig } from '../contracts/index.js';
 import { invalid } from './agent-check.js';
 import type { Problem } from './errors.js';
+import { checkGraph } from './graph-check.js';
 import { didYouMean } from './text.js';
 
 const NO_COMPOSITION =
-  'has children or the executor "composition" without being one; sequential(), parallel(), loop(), transfer() and hierarchical() make compositions';
+  'has children or the executor "composition" without being one; sequential(), parallel(), loop(), transfer(), hierarchical() and graph() make compositions';
 
 /** What one check needs: the composition's plain options, its definition, and a way to say what is wrong at a key. */
 interface Subject {
@@ -42,8 +43,10 @@ export function checkComposition(definition: AgentDefinition, path: string): Pro
   return problems;
 }
 
+const CHILDREN_KEYS: Readonly<Record<string, string>> = { transfer: 'members', graph: 'nodes' };
+
 function checkChildren({ config, definition, say }: Subject): void {
-  const key = config.pattern === 'transfer' ? 'members' : 'children';
+  const key = CHILDREN_KEYS[config.pattern] ?? 'children';
   const { children } = definition;
   if (!Array.isArray(children) || children.length === 0) {
     say(key, 'needs at least one agent');
@@ -67,6 +70,7 @@ function checkPattern(subject: Subject): void {
   }
   if (pattern === 'transfer') checkTransfer(subject);
   if (pattern === 'hierarchical') checkHierarchical(subject);
+  if (pattern === 'graph') checkGraph(subject.config, subject.definition, subject.say);
 }
 
 function checkParallel(subject: Subject): void {

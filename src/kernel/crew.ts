@@ -3,6 +3,8 @@
  * the composition's children) prepares inputs, starts and supervises sessions and keeps their results.
  */
 
+import type { GraphPlan } from './graph-plan.js';
+
 /** A composition's options, as numbers and words; all of it JSON and shared by every run. */
 export interface CrewPlan {
   /** Children. */
@@ -17,6 +19,8 @@ export interface CrewPlan {
   readonly maxTransfers: number;
   /** It stands in a loop, or is one: a child that escalates ends what it is in, up to that loop. */
   readonly inLoop: boolean;
+  /** Of a graph. */
+  readonly graph: GraphPlan | null;
 }
 
 export interface CrewInput {
@@ -25,11 +29,20 @@ export interface CrewInput {
 }
 
 /** Why a composition ended; the crew makes the result and the `stream_end` of it. */
-export type Conclusion = 'completed' | 'failed' | 'aborted' | 'escalated' | 'until' | 'max_iterations' | 'joined';
+export type Conclusion =
+  | 'completed'
+  | 'failed'
+  | 'aborted'
+  | 'escalated'
+  | 'until'
+  | 'max_iterations'
+  | 'joined'
+  | 'max_steps'
+  | 'stuck';
 
 export type CrewOrder =
-  /** Starts one child. `index` -1: the member last active. `iteration`: of a loop, 1-based; said when its first child starts. */
-  | { type: 'crew.start'; index: number; iteration?: number }
+  /** Starts one child. `index` -1: the member last active. `iteration`: of a loop, 1-based; said when its first child starts. `from`: of a graph, the nodes that lead to it, -1 the graph's own input. */
+  | { type: 'crew.start'; index: number; iteration?: number; from?: readonly number[] }
   /** Starts all children, in order, `plan.concurrency` at a time. */
   | { type: 'crew.startAll' }
   /** Starts one child as a tool call; its outcome is the call's result. */
@@ -38,14 +51,19 @@ export type CrewOrder =
   | { type: 'crew.cancel'; requestId: string }
   /** Asks `until`; answered by `crew.decided`. */
   | { type: 'crew.decide'; iteration: number }
+  /** Asks the guards of one node's edges; answered by `crew.decidedEdges`. */
+  | { type: 'crew.decideEdges'; index: number }
+  /** Aborts these children; each settles. */
+  | { type: 'crew.leave'; indexes: readonly number[] }
   /** Aborts what lives and starts nothing more; answered by `crew.stopped` once all have settled. */
   | { type: 'crew.stop' }
-  /** Makes the result and publishes the end; answered by `crew.concluded`. */
-  | { type: 'crew.conclude'; conclusion: Conclusion };
+  /** Makes the result and publishes the end; answered by `crew.concluded`. `end`: of a graph, the node that it ended with. */
+  | { type: 'crew.conclude'; conclusion: Conclusion; end?: number };
 
 export type CrewSignal =
   | ChildSettled
   | { type: 'crew.decided'; stop: boolean }
+  | EdgesDecided
   | { type: 'crew.stopped' }
   | { type: 'crew.concluded'; reason: string; endsSession: boolean };
 
@@ -57,6 +75,14 @@ export interface ChildSettled {
   readonly escalated: boolean;
   /** Member that takes over; -1: none. */
   readonly handoff: number;
+}
+
+/** The edges that one node of a graph leads on by; a guard that threw fails the run. */
+export interface EdgesDecided {
+  readonly type: 'crew.decidedEdges';
+  readonly index: number;
+  readonly taken: readonly number[];
+  readonly failed: boolean;
 }
 
 /** From the session above. */

@@ -1,5 +1,8 @@
 import type { ContentPart, ModelMessage, ToolResultData } from '../contracts/index.js';
+import { type Compaction, compacted } from './compaction.js';
 import { textOf } from './content.js';
+import { LONGEST_OUTPUT, outputLength, shortened } from './long-output.js';
+import { estimateMessage } from './tokens.js';
 
 /** A call as it stands in the model's history. */
 export interface HistoryCall {
@@ -11,6 +14,8 @@ export interface HistoryCall {
   index: number;
   thoughtSignature?: string | undefined;
 }
+
+type Response = Pick<ToolResultData, 'llmContent' | 'isError' | 'outputFile'>;
 
 interface Round {
   readonly messageId: string;
@@ -33,10 +38,19 @@ export interface History {
   /** A whole agent message. */
   model(messageId: string, content: readonly ContentPart[]): void;
   call(call: HistoryCall): void;
-  response(requestId: string, result: Pick<ToolResultData, 'llmContent' | 'isError'>): void;
+  /** A text that is too long for a model is shortened here; the log has all of it. */
+  response(requestId: string, result: Response): void;
   /** Puts `messages` in front: what another thread said before this one began. */
   preload(messages: readonly ModelMessage[]): void;
   readonly openCalls: number;
+  /** What goes to a model from now on: `messages()` from `from` on, or what the last compaction leaves of them. */
+  outgoing(from: number): ModelMessage[];
+  /** Estimated tokens of `outgoing(from)`; each message is looked at once in its life. */
+  outgoingTokens(from: number): number;
+  /** Estimated tokens of each of `messages()`. */
+  tokens(): readonly number[];
+  /** From now on. The log keeps what was said; `messages()` does not change. */
+  compact(compaction: Compaction): void;
 }
 
 export const createHistory = (): History => new ThreadHistory();
@@ -47,10 +61,46 @@ class ThreadHistory implements History {
   #round: Round | undefined;
   /** A user's words that came while calls were open stand behind the answers. */
   #heldBack: ModelMessage[] | undefined;
+  #compaction: Compaction | undefined;
+  /** Tokens of the front that a compaction left, once counted. */
+  #frontTokens = 0;
+  /** Made when first asked for. */
+  #tokens: number[] | undefined;
 
   messages(): ModelMessage[] {
     if (this.#round !== undefined && !this.#isOpen()) this.#closeRound();
     return this.#done.slice();
+  }
+
+  outgoing(from: number): ModelMessage[] {
+    const messages = this.messages();
+    const compaction = this.#compaction;
+    if (compaction === undefined || compaction.upTo <= from) return from > 0 ? messages.slice(from) : messages;
+    return compacted(messages, compaction);
+  }
+
+  outgoingTokens(from: number): number {
+    const tokens = this.tokens();
+    const compaction = this.#compaction;
+    const isCompacted = compaction !== undefined && compaction.upTo > from;
+    let sum = isCompacted ? this.#frontTokens : 0;
+    for (let at = isCompacted ? compaction.upTo : from; at < tokens.length; at++) sum += tokens[at] as number;
+    return sum;
+  }
+
+  tokens(): readonly number[] {
+    if (this.#round !== undefined && !this.#isOpen()) this.#closeRound();
+    this.#tokens ??= [];
+    for (let at = this.#tokens.length; at < this.#done.length; at++) {
+      this.#tokens.push(estimateMessage(this.#done[at] as ModelMessage));
+    }
+    return this.#tokens;
+  }
+
+  compact(compaction: Compaction): void {
+    this.#compaction = compaction;
+    const [front] = compacted(this.messages(), compaction);
+    this.#frontTokens = front === undefined ? 0 : estimateMessage(front);
   }
 
   get length(): number {
@@ -80,7 +130,7 @@ class ThreadHistory implements History {
     this.#openRound(call.messageId).calls.push(call);
   }
 
-  response(requestId: string, result: Pick<ToolResultData, 'llmContent' | 'isError'>): void {
+  response(requestId: string, result: Response): void {
     const round = this.#round;
     const call = round?.calls.find((candidate) => candidate.requestId === requestId);
     if (round === undefined || call === undefined) return;
@@ -91,6 +141,7 @@ class ThreadHistory implements History {
 
   preload(messages: readonly ModelMessage[]): void {
     this.#done = [...messages, ...this.#done];
+    this.#tokens = undefined;
   }
 
   #isOpen(): boolean {
@@ -140,15 +191,27 @@ function linesOf(parts: readonly ContentPart[]): string {
 }
 
 /** `response` is text where the result is text, else the parts. */
-function toFunctionResponse(call: HistoryCall, result: Pick<ToolResultData, 'llmContent' | 'isError'>): ContentPart {
-  const isText = result.llmContent.every((part) => part.type === 'text');
-  const value = isText ? linesOf(result.llmContent) : result.llmContent;
+function toFunctionResponse(call: HistoryCall, { llmContent, isError, outputFile }: Response): ContentPart {
+  const isText = llmContent.every((part) => part.type === 'text');
+  const value = isText ? shortened(linesOf(llmContent), outputFile) : shortenedParts(llmContent, outputFile);
   return {
     type: 'function_response',
     name: call.name,
     id: call.requestId,
-    response: result.isError ? { error: value } : { output: value },
+    response: isError ? { error: value } : { output: value },
   };
+}
+
+function shortenedParts(parts: readonly ContentPart[], whole: string | undefined): readonly ContentPart[] {
+  if (outputLength(parts) <= LONGEST_OUTPUT) return parts;
+  // The texts share the room in their order.
+  let room = LONGEST_OUTPUT;
+  return parts.map((part) => {
+    if (part.type !== 'text') return part;
+    const text = part.text.length <= room ? part.text : shortened(part.text, whole, room);
+    room = Math.max(0, room - text.length);
+    return text === part.text ? part : { ...part, text };
+  });
 }
 
 /**

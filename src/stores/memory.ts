@@ -10,7 +10,9 @@ import type {
   SessionSummary,
 } from '../contracts/index.js';
 import { TroupeError } from '../kernel/errors.js';
+import { memoryArtifacts } from './memory/artifacts.js';
 import { createMemoryLog, type MemoryLog } from './memory/log.js';
+import { memoryMemories } from './memory/memories.js';
 
 type ForkOptions = SessionMetadata & { at?: number };
 
@@ -53,7 +55,10 @@ export function memoryStore(): SessionProvider & Required<Pick<SessionProvider, 
     return new MemoryHandle(session);
   };
 
+  const artifacts = memoryArtifacts();
   return {
+    artifacts,
+    memory: memoryMemories(),
     create: (agentName, metadata = {}) => make(agentName, metadata, createMemoryLog()),
     load: (id) => new MemoryHandle(find(id)),
     list(agentName, scope = {}) {
@@ -69,6 +74,7 @@ export function memoryStore(): SessionProvider & Required<Pick<SessionProvider, 
       const session = find(id);
       if (session.writer !== undefined) throw isLocked(session);
       sessions.delete(id);
+      return artifacts.delete(id);
     },
     fork(id, { at = Number.POSITIVE_INFINITY, ...given }: ForkOptions = {}) {
       const { agentName, metadata, log } = find(id);

@@ -13,6 +13,7 @@ export const planOf = (more: Partial<CrewPlan> = {}): CrewPlan => ({
   asksUntil: false,
   maxTransfers: 10,
   inLoop: false,
+  graph: null,
   ...more,
 });
 

@@ -1,5 +1,5 @@
 import { describe, test } from 'vitest';
-import { agent, hierarchical, loop, parallel, sequential, transfer } from '../../src/index.js';
+import { agent, graph, hierarchical, loop, parallel, sequential, transfer } from '../../src/index.js';
 import { compositionCases, type MakeComposition, type ScriptFunction } from '../../src/testing/index.js';
 
 /** Calls every child, then answers. */
@@ -14,6 +14,14 @@ const compositions: Record<string, MakeComposition> = {
   loop: (children) => loop({ name: 'team', children: [...children], maxIterations: 2 }),
   transfer: (children) =>
     transfer({ name: 'team', members: [...children], start: children[0]?.name as string, targets: {} }),
+  graph: (children) =>
+    graph({
+      name: 'team',
+      nodes: Object.fromEntries(children.map((child) => [child.name, child])),
+      edges: children.slice(1).map(({ name }, index) => ({ from: children[index]?.name as string, to: name })),
+      start: children[0]?.name as string,
+      end: children.at(-1)?.name as string,
+    }),
   hierarchical: (children) => ({
     team: hierarchical({ name: 'team', agent: agent({ name: 'leader' }), children: [...children] }),
     lines: { leader: leads },

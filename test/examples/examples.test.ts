@@ -54,6 +54,7 @@ test('there is one for every way to work together', () => {
     '07-transfer.ts',
     '08-hierarchical.ts',
     '09-live.ts',
+    '10-graph.ts',
   ]);
 });
 

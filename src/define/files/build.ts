@@ -1,6 +1,7 @@
 import type { AgentDefinition } from '../../contracts/index.js';
 import { type Problem, TroupeError } from '../../kernel/errors.js';
 import { agent } from '../agent.js';
+import { graph } from '../graph.js';
 import { hierarchical } from '../hierarchical.js';
 import { loop } from '../loop.js';
 import { parallel } from '../parallel.js';
@@ -37,10 +38,13 @@ const DEFINE: Readonly<Record<Pattern, (options: never) => AgentDefinition>> = {
   loop,
   transfer,
   hierarchical,
+  graph,
 };
 
+const CHILDREN_KEYS: { readonly [P in Pattern]?: string } = { transfer: 'members', graph: 'nodes' };
+
 function compose(node: TeamNode, children: AgentDefinition[], leader: AgentDefinition | undefined): AgentDefinition {
-  const members = node.pattern === 'transfer' ? { members: children } : { children };
+  const members = { [CHILDREN_KEYS[node.pattern] ?? 'children']: children };
   const options = { ...node.options, ...node.own, ...members, ...(leader && { agent: leader }) };
   return DEFINE[node.pattern](options as never);
 }

@@ -10,8 +10,8 @@ export type AgentNode = LeafNode | TeamNode | CodeNode;
 /** Options of any agent that can stand in a file. */
 export type FileAgentOptions = AgentOptions<string, JsonSchema, JsonSchema, string>;
 
-export type Pattern = 'sequential' | 'parallel' | 'loop' | 'transfer' | 'hierarchical';
-export const PATTERNS: readonly Pattern[] = ['sequential', 'parallel', 'loop', 'transfer', 'hierarchical'];
+export type Pattern = 'sequential' | 'parallel' | 'loop' | 'transfer' | 'hierarchical' | 'graph';
+export const PATTERNS: readonly Pattern[] = ['sequential', 'parallel', 'loop', 'transfer', 'hierarchical', 'graph'];
 
 export interface Origin {
   /** The map that stands for the agent, which is a whole file or a part of one. */
@@ -42,10 +42,16 @@ export interface TeamNode {
   readonly children: readonly (AgentNode | undefined)[];
   readonly leader: AgentNode | undefined;
   /** Where the children stand in the file: the key, in camelCase. */
-  readonly childrenKey: 'children' | 'members';
-  /** The state key that `until` asks for. */
-  readonly untilState: string | undefined;
+  readonly childrenKey: 'children' | 'members' | 'nodes';
+  /** State keys that `until` or a guard asks for, and where. */
+  readonly askedState: readonly AskedState[];
   readonly script: string | undefined;
+}
+
+export interface AskedState {
+  readonly key: string;
+  /** The way to it in the section of the team. */
+  readonly steps: readonly (string | number)[];
 }
 
 /** A definition that a code file exports. */

@@ -49,9 +49,10 @@ async function readTeam(section: Section, context: Context): Promise<TeamNode | 
   }
   const read = pattern && (await readTeamOptions(section, pattern, surroundings));
   if (read === undefined) await readCommon(section, surroundings);
-  const childrenKey = pattern === 'transfer' && !section.has('children') ? 'members' : 'children';
-  if (pattern === 'transfer' && section.has('children') && section.has('members')) {
-    section.say('members', 'stands beside children; give one of them');
+  const ownKey = pattern === 'transfer' ? 'members' : pattern === 'graph' ? 'nodes' : undefined;
+  const childrenKey = ownKey !== undefined && !section.has('children') ? ownKey : 'children';
+  if (ownKey !== undefined && section.has('children') && section.has(ownKey)) {
+    section.say(ownKey, 'stands beside children; give one of them');
   }
   const leaderKey = pattern === 'hierarchical' ? readLeaderKey(section) : undefined;
   const script = await readScriptPath(section, surroundings);
@@ -70,7 +71,7 @@ async function readTeam(section: Section, context: Context): Promise<TeamNode | 
     children: children ?? [],
     leader,
     childrenKey,
-    untilState: read.untilState,
+    askedState: read.askedState,
     script,
   };
 }

@@ -1,10 +1,11 @@
 import type { ChildSupervision, SuperviseConfig, TransferContext } from '../../contracts/index.js';
 import type { AnyCompositionOptions } from '../composition.js';
 import { defined, readCommon, type Surroundings, TEAM_COMMON_KEYS } from './agent-options.js';
-import { PATTERNS, type Pattern } from './node.js';
+import { readCondition } from './condition.js';
+import { readEdges } from './edges.js';
+import { type AskedState, PATTERNS, type Pattern } from './node.js';
 import { toPlain } from './raw.js';
 import type { Section } from './section.js';
-import { readUntil } from './until.js';
 
 const SHARED_KEYS = [...TEAM_COMMON_KEYS, 'pattern', 'children', 'state', 'supervise', 'maxDepth'];
 
@@ -14,10 +15,11 @@ const PATTERN_KEYS: Readonly<Record<Pattern, readonly string[]>> = {
   loop: ['maxIterations', 'until'],
   transfer: ['members', 'start', 'targets', 'maxTransfers', 'context'],
   hierarchical: ['agent', 'leader', 'concurrency'],
+  graph: ['nodes', 'edges', 'start', 'end', 'joins', 'maxSteps'],
 };
 
 /** A map with any of these is a team, though its pattern may be missing or misspelt. */
-export const TEAM_MARKS = ['pattern', 'children', 'members'];
+export const TEAM_MARKS = ['pattern', 'children', 'members', 'nodes'];
 
 /** Undefined after a problem. */
 export function readPattern(section: Section): Pattern | undefined {
@@ -34,9 +36,12 @@ export async function readTeamOptions(section: Section, pattern: Pattern, surrou
     supervise: readSupervise(section),
     maxDepth: section.count('maxDepth'),
   });
-  const until = pattern === 'loop' ? readUntil(section) : undefined;
-  const own = defined({ ...readOwn(section, pattern), until: until?.holds });
-  return { options, own, untilState: until?.state };
+  const until = pattern === 'loop' ? readCondition(section, 'until') : undefined;
+  const graph = pattern === 'graph' ? readEdges(section) : undefined;
+  const own = defined({ ...readOwn(section, pattern), until: until?.holds, edges: graph?.edges });
+  const askedState: readonly AskedState[] =
+    until?.state === undefined ? (graph?.askedState ?? []) : [{ key: until.state, steps: ['until', 'state'] }];
+  return { options, own, askedState };
 }
 
 /** A key of another pattern gets a sentence of its own. */
@@ -74,7 +79,26 @@ function readOwn(section: Section, pattern: Pattern): Record<string, unknown> {
       };
     case 'hierarchical':
       return { concurrency: section.count('concurrency') };
+    case 'graph':
+      return readGraph(section);
   }
+}
+
+function readGraph(section: Section): Record<string, unknown> {
+  for (const [key, what] of [
+    ['start', 'the node that begins'],
+    ['end', 'the node whose output is the output, or a list of them'],
+    ['edges', 'a list of { from, to }'],
+  ] as const) {
+    if (!section.has(key)) section.say(key, `is missing: ${what}`);
+  }
+  const joins = section.names('joins');
+  return {
+    start: section.text('start'),
+    end: section.raw('end')?.kind === 'list' ? section.texts('end') : section.text('end'),
+    joins: joins && Object.fromEntries(joins.keys().map((name) => [name, joins.choice(name, ['all', 'any'])])),
+    maxSteps: section.count('maxSteps'),
+  };
 }
 
 function readJoin(section: Section): 'all' | 'any' | { quorum: number } | undefined {

@@ -37,9 +37,7 @@ function visit(node: AgentNode, tree: Tree): void {
   if (node.options.outputKey !== undefined) tree.stateKeys.add(node.options.outputKey);
   if (node.type === 'agent') return;
   for (const key of Object.keys(node.options.state ?? {})) tree.stateKeys.add(key);
-  if (node.untilState !== undefined) {
-    tree.asked.push({ key: node.untilState, place: node.origin.section.place('until', 'state') });
-  }
+  for (const { key, steps } of node.askedState) tree.asked.push({ key, place: node.origin.section.place(...steps) });
   if (node.children.every((child) => child?.name !== undefined)) checkNames(node, tree);
   for (const child of [node.leader, ...node.children]) if (child !== undefined) visit(child, tree);
 }
@@ -66,7 +64,7 @@ function claimName(name: string | undefined, place: string, tree: Tree): void {
   }
 }
 
-/** Names in `start`, `targets` and `supervise`. */
+/** Names in `start`, `targets`, `edges`, `end`, `joins` and `supervise`. */
 function checkNames(node: TeamNode, tree: Tree): void {
   const names = node.children.map((child) => child?.name ?? '');
   const refuse = (name: unknown, steps: (string | number)[]) => {
@@ -81,6 +79,14 @@ function checkNames(node: TeamNode, tree: Tree): void {
     refuse(from, ['targets', from]);
     for (const [index, to] of targets.entries()) refuse(to, ['targets', from, index]);
   }
+  for (const [index, edge] of ((node.own.edges ?? []) as { from?: unknown; to?: unknown }[]).entries()) {
+    refuse(edge.from, ['edges', index, 'from']);
+    refuse(edge.to, ['edges', index, 'to']);
+  }
+  const { end } = node.own;
+  if (!Array.isArray(end)) refuse(end, ['end']);
+  else for (const [index, name] of end.entries()) refuse(name, ['end', index]);
+  for (const name of Object.keys(node.own.joins ?? {})) refuse(name, ['joins', name]);
   const supervised = (node.options.supervise ?? {}) as { children?: object };
   for (const name of Object.keys(supervised.children ?? {})) refuse(name, ['supervise', 'children', name]);
 }

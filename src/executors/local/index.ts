@@ -24,6 +24,11 @@ async function turnOf(context: TurnContext): Promise<TurnEnd | undefined> {
     const named = resolveOf(context);
     resolved = named instanceof Promise ? await named : named;
   }
+  const fitting = context.fitContext?.();
+  if (fitting !== undefined) {
+    await fitting;
+    if (context.aborted) return undefined;
+  }
   let request = context.modelRequest();
   const hooked = context.fireHook('before_model', { request });
   if (hooked !== undefined) {

@@ -233,16 +233,16 @@ const child = (name: string) => `  - name: ${name}\n    description: ${name}.\n`
 describe('teams', () => {
   test('a pattern is needed, and one that there is', async () => {
     expect(await faults({ 't.yaml': `name: t\nchildren:\n${child('a')}` })).toEqual([
-      't.yaml:1:pattern: is missing; one of sequential, parallel, loop, transfer, hierarchical',
+      't.yaml:1:pattern: is missing; one of sequential, parallel, loop, transfer, hierarchical, graph',
     ]);
     expect(await faults({ 't.yaml': `name: t\npattern: sequental\nchildren:\n${child('a')}` })).toEqual([
-      't.yaml:2:pattern: must be one of sequential, parallel, loop, transfer, hierarchical, not "sequental" (did you mean "sequential"?)',
+      't.yaml:2:pattern: must be one of sequential, parallel, loop, transfer, hierarchical, graph, not "sequental" (did you mean "sequential"?)',
     ]);
   });
 
   test('faults of children are told even when the pattern is wrong', async () => {
     expect(await faults({ 't.yaml': 'pattern: x\nchildren:\n  - name: a\n  - b.yaml\n  - 7\n' })).toEqual([
-      't.yaml:1:pattern: must be one of sequential, parallel, loop, transfer, hierarchical, not "x"',
+      't.yaml:1:pattern: must be one of sequential, parallel, loop, transfer, hierarchical, graph, not "x"',
       't.yaml:1:name: is missing',
       't.yaml:3:children[0].description: is missing',
       't.yaml:4:children[1]: "b.yaml" does not exist',

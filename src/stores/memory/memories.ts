@@ -1,0 +1,45 @@
+import type { Bag, MemoryStore } from '../../contracts/index.js';
+
+const DEFAULT_LIMIT = 10;
+
+interface Entry {
+  readonly text: string;
+  readonly words: ReadonlySet<string>;
+  readonly _meta: Bag | undefined;
+}
+
+/**
+ * What is remembered about users, for as long as the process lives. A search finds entries that share words with the
+ * query; `score` is the share of the query's words that an entry has, best first, among equals the newest.
+ */
+export function memoryMemories(): MemoryStore {
+  const users = new Map<string, Entry[]>();
+  return {
+    async add(userId, { text, _meta }) {
+      const entries = users.get(userId) ?? [];
+      users.set(userId, entries);
+      entries.push({ text, words: wordsOf(text), _meta });
+    },
+    async search(userId, query, limit = DEFAULT_LIMIT) {
+      const wanted = wordsOf(query);
+      const found = (users.get(userId) ?? []).flatMap((entry, at) => {
+        const score = shareOf(wanted, entry.words);
+        return score > 0 ? [{ entry, at, score }] : [];
+      });
+      found.sort((a, b) => b.score - a.score || b.at - a.at);
+      return found.slice(0, limit).map(({ entry: { text, _meta }, score }) => ({
+        text,
+        score,
+        ...(_meta !== undefined && { _meta }),
+      }));
+    },
+  };
+}
+
+const wordsOf = (text: string): ReadonlySet<string> => new Set(text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []);
+
+function shareOf(wanted: ReadonlySet<string>, words: ReadonlySet<string>): number {
+  let shared = 0;
+  for (const word of wanted) if (words.has(word)) shared++;
+  return wanted.size === 0 ? 0 : shared / wanted.size;
+}
