@@ -4,8 +4,14 @@ import { loopMachine } from '../compositions/loop.machine.js';
 import { parallelMachine } from '../compositions/parallel.machine.js';
 import { sequentialMachine } from '../compositions/sequential.machine.js';
 import { transferMachine } from '../compositions/transfer.machine.js';
+import { hierarchical } from './define/hierarchical.js';
+import { loop } from './define/loop.js';
+import { parallel } from './define/parallel.js';
+import { sequential } from './define/sequential.js';
+import { transfer } from './define/transfer.js';
 import { adkExecutor } from './executors/adk/executor.js';
 import { adkReader } from './executors/adk/reader.js';
+import type { AdkCompose } from './executors/adk/tree.js';
 import { localExecutor } from './executors/local/index.js';
 import { createHookChain } from './hooks/chain.js';
 import type { CompositionMachine } from './host/agent-logics.js';
@@ -32,6 +38,9 @@ const providers: Readonly<Record<string, BuiltinProvider>> = {
   },
 };
 
+/** What containers of ADK become. */
+const compositionsOfAdk = { sequential, parallel, loop, transfer, hierarchical } as unknown as AdkCompose;
+
 /** What a host is made of: one line per executor and composition. */
 export const builtins: HostParts = {
   executors: {
@@ -39,7 +48,7 @@ export const builtins: HostParts = {
     openrouter: localExecutor,
     adk: adkExecutor,
   },
-  backends: { adk: adkReader },
+  backends: { adk: () => adkReader(compositionsOfAdk) },
   compositions: {
     sequential: sequentialMachine as unknown as CompositionMachine,
     parallel: parallelMachine as unknown as CompositionMachine,

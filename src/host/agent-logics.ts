@@ -3,6 +3,7 @@ import { asLogic, createEffectLogic, type EffectInput } from '../../machines/age
 import { createChildPool } from '../../machines/child-pool.logic.js';
 import { type ElicitationInput, elicitationMachine } from '../../machines/elicitation.machine.js';
 import type { SessionEvent, StopOrder } from '../../machines/session.events.js';
+import { quickSession } from '../../machines/session.logic.js';
 import { sessionMachine } from '../../machines/session.machine.js';
 import type { CrewOrder } from '../kernel/crew.js';
 import { beginCrew } from './crew.js';
@@ -21,7 +22,11 @@ export interface CompositionMachine {
  * Ties the knot: the session's machine with every logic that it names, wired once per host. Compositions come in by
  * name, so that a sequence can hold a parallel that holds a sequence without any of them importing another.
  */
-export function wireSession(host: HostCore, compositions: Readonly<Record<string, CompositionMachine>>): AnyActorLogic {
+export function wireSession(
+  host: HostCore,
+  compositions: Readonly<Record<string, CompositionMachine>>,
+  { isInspected }: { isInspected: boolean },
+): AnyActorLogic {
   const threadAt = (address: string) => host.threads.get(address) as Thread;
   const crew = createChildPool<CrewOrder>((input, pool) => beginCrew(threadAt(input.address), pool));
   const wired = Object.entries(compositions).map(([pattern, machine]) => [
@@ -40,7 +45,7 @@ export function wireSession(host: HostCore, compositions: Readonly<Record<string
       return { order() {}, dispose: cancel };
     },
   );
-  return sessionMachine.provide({
+  const wiredMachine = sessionMachine.provide({
     actors: {
       turn: asLogic(
         createEffectLogic<StopOrder, SessionEvent, EffectInput>((input, report) =>
@@ -52,4 +57,5 @@ export function wireSession(host: HostCore, compositions: Readonly<Record<string
       ...Object.fromEntries(wired),
     },
   });
+  return isInspected ? wiredMachine : quickSession(wiredMachine);
 }

@@ -121,7 +121,7 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
     );
   }
   core.toolsets = withBackends(createToolsets(core, tools.filter(isToolset)), core.backends);
-  core.sessionLogic = wireSession(core, parts.compositions);
+  core.sessionLogic = wireSession(core, parts.compositions, { isInspected: options.inspect !== undefined });
   const sessions = createChildPool<SessionOrder>((_, own) => {
     pool = own;
     return {

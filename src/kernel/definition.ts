@@ -71,7 +71,7 @@ function visit(definition: AgentDefinition, place: Place, tree: Tree): void {
     );
     return;
   }
-  visitName(definition, place.path, tree);
+  if (!standsFor(definition, place.above.at(-1))) visitName(definition, place.path, tree);
   const faults = [...checkAgent(definition, place.path), ...checkComposition(definition, place.path)];
   tree.problems.push(
     ...faults,
@@ -89,6 +89,11 @@ function visit(definition: AgentDefinition, place: Place, tree: Tree): void {
   for (const child of [definition.leader, ...childrenOf(definition)]) {
     if (isDefinition(child)) visit(child, { ...inner, path: `${place.path}/${label(child)}` }, tree);
   }
+}
+
+/** Where an agent of another framework was translated, the agent that the whole is made of keeps the name of the whole. */
+function standsFor({ name }: AgentDefinition, above: AgentDefinition | undefined): boolean {
+  return above !== undefined && above.name === name && above.descriptor?.metadata?.translatedFrom !== undefined;
 }
 
 /** What a descriptor holds that is no JSON; initial values of state are looked at with their declarations. */

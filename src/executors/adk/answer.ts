@@ -51,6 +51,10 @@ export class Answer {
     this.turn.take({ content: [], usage });
   }
 
+  idsOf(names: ReadonlySet<string>): string[] {
+    return this.#calls.flatMap(({ id, name }) => (id !== undefined && names.has(name) ? [id] : []));
+  }
+
   /** Asks for the calls, or ends the run. */
   finish(): TurnEnd | undefined {
     if (this.#calls.length === 0 && this.#early.length > 0) this.turn.take({ content: [], toolCalls: this.#early });

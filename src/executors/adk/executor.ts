@@ -2,29 +2,33 @@ import type { LlmAgent } from '@google/adk';
 import type { Executor, ExecutorCreator } from '../../contracts/index.js';
 import { TroupeError } from '../../kernel/errors.js';
 import type { AdkBackend } from './backend.js';
-import { AdkBinding, sessionKey } from './binding.js';
-import { isAdkLlmAgent } from './brands.js';
+import { AdkBinding, OpaqueBinding, sessionKey } from './binding.js';
+import { isAdkNode, sortAgent } from './brands.js';
+import { loadAdk } from './load.js';
+import { opaqueSession } from './opaque.js';
 import type { AdkSession } from './session.js';
 
 /** Drives an agent of `@google/adk`, an optional peer that is loaded with its first turn. */
-export const adkExecutor: ExecutorCreator = (_, { definition: { backend } }) =>
-  backend instanceof AdkBinding
-    ? drive(backend.make ?? backend.agent, backend.sessions)
-    : drive((backend as AdkBackend | undefined)?.agent, new Map());
+export const adkExecutor: ExecutorCreator = (_, { definition: { backend } }) => {
+  if (backend instanceof OpaqueBinding) return opaqueSession(backend);
+  if (backend instanceof AdkBinding) return drive(backend.more.make ?? backend.agent, backend);
+  return driveAdk((backend as AdkBackend | undefined)?.agent);
+};
 
-/** One agent, or what makes it, as the executor of one session; its own tools are left to who defines it. */
-export const driveAdk = (agent: unknown): Executor => drive(agent, new Map());
+/** One LlmAgent, or what makes it, as the executor of one session; its own tools are left to who defines it. */
+export const driveAdk = (agent: unknown): Executor => drive(agent, undefined);
 
-function drive(given: unknown, sessions: Map<string, AdkSession>): Executor {
+function drive(given: unknown, binding: AdkBinding | undefined): Executor {
   let key: string | undefined;
   let opening: Promise<AdkSession> | undefined;
   const open = async () => {
     const { AdkSession } = await loadAdk(() => import('./session.js'));
     const agent: unknown = typeof given === 'function' ? await given() : given;
-    if (!isAdkLlmAgent(agent)) {
-      throw new TroupeError({ code: 'INVALID_DEFINITION', message: 'backend.agent is no agent of @google/adk' });
+    if (!isAdkNode(agent) || sortAgent(agent).kind !== 'llm') {
+      const message = 'what backend.agent made for this session is no LlmAgent of @google/adk that the host can drive';
+      throw new TroupeError({ code: 'INVALID_DEFINITION', message });
     }
-    return new AdkSession(agent as LlmAgent);
+    return new AdkSession(agent as LlmAgent, binding);
   };
   return {
     capabilities: CAPABILITIES,
@@ -32,11 +36,11 @@ function drive(given: unknown, sessions: Map<string, AdkSession>): Executor {
       opening ??= open();
       const session = await opening;
       key ??= sessionKey(context);
-      sessions.set(key, session);
+      binding?.sessions.set(key, session);
       return context.aborted ? undefined : session.turn(inbox, context);
     },
     close() {
-      if (key !== undefined) sessions.delete(key);
+      if (key !== undefined) binding?.sessions.delete(key);
     },
   };
 }
@@ -50,19 +54,3 @@ const CAPABILITIES = [
   'host_tool_execution',
   'stream_end_events',
 ];
-
-async function loadAdk<T>(load: () => Promise<T>): Promise<T> {
-  try {
-    return await load();
-  } catch (cause) {
-    const code = (cause as { code?: unknown } | null)?.code;
-    const isMissing = code === 'ERR_MODULE_NOT_FOUND' || code === 'MODULE_NOT_FOUND';
-    if (!isMissing || !String((cause as Error).message).includes('@google/adk')) throw cause;
-    throw new TroupeError({
-      code: 'MISSING_PACKAGE',
-      message:
-        'an agent with the executor "adk" needs the package @google/adk, which is not installed: npm i @google/adk@2.0.0',
-      cause,
-    });
-  }
-}

@@ -10,21 +10,21 @@ import {
 } from '@google/adk';
 import type { Content } from '@google/genai';
 import type { SessionStreamData, ToolDescriptor, TurnContext, TurnEnd } from '../../contracts/index.js';
+import { textOf } from '../../kernel/content.js';
 import { describeError } from '../../kernel/errors.js';
 import { namesInHistory } from '../../kernel/history-names.js';
 import { createWireNames, type WireNames } from '../../kernel/wire-names.js';
 import { Answer } from './answer.js';
+import type { AdkBinding } from './binding.js';
 import { isAdkLlmAgent, isAdkTool } from './brands.js';
 import { DeclaredTool } from './declared-tool.js';
 import { type AdkFailure, failureOfEvent } from './failure.js';
 import { type CallListener, DrivenModel } from './model-driver.js';
 import { toContents } from './parts.js';
+import { quieten } from './quiet.js';
 import { ownName } from './tool-names.js';
 import { finishOf } from './translate.js';
 import { TurnSessions } from './turn-sessions.js';
-
-// Prompts and tool arguments are nobody's business unless asked for; ADK records them unless told not to.
-process.env.ADK_CAPTURE_MESSAGE_CONTENT_IN_SPANS ??= 'false';
 
 /**
  * One agent of ADK in one session. Each turn runs a copy of it that calls nothing itself, on a session made from the
@@ -42,9 +42,16 @@ export class AdkSession {
   #artifactDelta: Record<string, number> = {};
   /** A tool wants its result to be the agent's: by the call's id. */
   #ending: { requestId: string; value: unknown } | undefined;
+  /** Calls of agents whose result is to be its own. */
+  #last: ReadonlySet<string> = new Set();
   #memory: InMemoryArtifactService | undefined;
 
-  constructor(readonly agent: LlmAgent) {}
+  constructor(
+    readonly agent: LlmAgent,
+    private readonly binding?: AdkBinding | undefined,
+  ) {
+    quieten();
+  }
 
   /** Artifacts of a host that has no store for them. */
   get artifacts(): InMemoryArtifactService {
@@ -63,7 +70,7 @@ export class AdkSession {
 
   /** The name that an agent of ADK has in the host. */
   nameOf(adkName: string): string {
-    return adkName;
+    return this.binding?.more.names?.get(adkName) ?? adkName;
   }
 
   noteArtifacts(delta: Record<string, number>): void {
@@ -83,11 +90,8 @@ export class AdkSession {
 
   async turn(inbox: readonly SessionStreamData[], context: TurnContext): Promise<TurnEnd | undefined> {
     this.publishArtifacts(context);
-    const ending = this.#ending;
-    this.#ending = undefined;
-    if (ending !== undefined && inbox.some((data) => data.kind === 'tool_result')) {
-      return { reason: 'completed', data: { result: ending.value } };
-    }
+    const result = this.#resultIn(inbox);
+    if (result !== undefined) return { reason: 'completed', data: { result } };
     if (this.#isRunning) this.#copy = undefined;
     this.#copy ??= copyOf(this.agent);
     this.#isRunning = true;
@@ -95,9 +99,21 @@ export class AdkSession {
     const end = await turn.run((names) => {
       this.#offered = names;
     });
+    const ends = this.binding?.more.ends;
+    if (ends !== undefined && ends.size > 0) this.#last = turn.callsOf(ends);
     this.publishArtifacts(context);
     this.#isRunning = !turn.hasEnded;
     return end;
+  }
+
+  /** What a call of the last turn came to, where that is to end the agent's work without another word of its model. */
+  #resultIn(inbox: readonly SessionStreamData[]): unknown {
+    const ending = this.#ending;
+    this.#ending = undefined;
+    const results = inbox.filter((data) => data.kind === 'tool_result');
+    if (ending !== undefined && results.length > 0) return ending.value;
+    const last = results.find(({ requestId, result }) => this.#last.has(requestId) && !result.isError)?.result;
+    return last && (last.data ?? textOf(last.llmContent));
   }
 }
 
@@ -265,6 +281,11 @@ class AdkTurn implements CallListener {
       this.#answers.push(this.#answer);
     }
     return this.#answer;
+  }
+
+  /** Ids of the calls that it asked for, of what has one of these names. */
+  callsOf(names: ReadonlySet<string>): ReadonlySet<string> {
+    return new Set(this.#answers.flatMap((answer) => answer.idsOf(names)));
   }
 
   begin(modelName: string): Answer {
