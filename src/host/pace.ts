@@ -2,6 +2,8 @@ import type { Clock, EpochMs } from '../contracts/index.js';
 
 const FIRST_GAP_MS = 100;
 const LONGEST_GAP_MS = 5_000;
+/** Nobody has asked for so long that there is nothing to hold back. */
+const QUIET_GAPS = 10;
 
 interface Slowed {
   /** When the next request may go out. */
@@ -28,7 +30,13 @@ export interface Pace {
 export function createPace(clock: Clock): Pace {
   const slowed = new Map<string, Slowed>();
   return {
-    isFree: (provider) => !slowed.has(provider),
+    isFree(provider) {
+      const known = slowed.get(provider);
+      if (known === undefined) return true;
+      const isQuiet = known.waiting === 0 && clock.now() >= known.nextAt + known.gapMs * QUIET_GAPS;
+      if (isQuiet) slowed.delete(provider);
+      return isQuiet;
+    },
     slow(provider, waitMs) {
       if (waitMs <= 0) return;
       const now = clock.now();
