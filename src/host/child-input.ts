@@ -20,7 +20,7 @@ export function childInput(
   thread: Thread,
   crew: CrewState,
   child: CompiledAgent,
-  args: { readonly value: unknown } | undefined,
+  args: { readonly value: unknown; readonly requestId: string } | undefined,
   from?: readonly number[],
 ): ChildInput | Promise<ChildInput> {
   const mapInput = thread.agent.definition.behaviour?.mapInput;
@@ -36,6 +36,13 @@ export function childInput(
   };
   if (mapInput === undefined) return standard();
   const { name } = child.definition;
+  const requestId = args?.requestId;
+  const decidedBefore = thread.past?.takeMapped(name, requestId);
+  if (decidedBefore !== undefined) {
+    const { input } = decidedBefore;
+    if (input !== undefined) give(input);
+    return input === undefined ? standard() : { ...toRunInput(child, input), isMapped: true };
+  }
   const context = {
     input: args === undefined ? ownInput(thread) : textOrData(child, args.value),
     // Read by few, and as long as there are children.
@@ -50,7 +57,10 @@ export function childInput(
     if (fault !== undefined) {
       throw new TroupeError({ code: 'MAP_INPUT_FAILED', message: `what mapInput returned${fault}; an input is JSON` });
     }
-    recordDecision(thread, 'mapInput', value === undefined ? { child: name } : { child: name, input: value });
+    const decided: Record<string, unknown> = { child: name };
+    if (value !== undefined) decided.input = value;
+    if (requestId !== undefined) decided.requestId = requestId;
+    recordDecision(thread, 'mapInput', decided);
     if (value !== undefined) give(value);
     return value === undefined ? standard() : { ...toRunInput(child, value), isMapped: true };
   };

@@ -7,7 +7,7 @@ import { publishFault } from './fault.js';
 import { commitNode } from './graph-state.js';
 import { resultsOf } from './results.js';
 import { publish } from './session-tree.js';
-import { commitUpdates, publishDelta } from './state-updates.js';
+import { commitUpdates, isInLog, publishDelta } from './state-updates.js';
 import type { RunEnd, RunRecord, Thread } from './thread.js';
 import { noteConversation } from './transfer-context.js';
 
@@ -190,7 +190,7 @@ function mergeState(thread: Thread, crew: CrewState): { code: string; message: s
   const branches = crew.outcomes.flatMap((one) =>
     one?.ok && one.updates.length > 0 ? [{ name: one.name, updates: one.updates }] : [],
   );
-  if (branches.length === 0) return undefined;
+  if (branches.length === 0 || isInLog(thread)) return undefined;
   let conflicts: StateConflict[];
   try {
     ({ conflicts } = mergeBranches(thread.state, branches));

@@ -28,7 +28,7 @@ import type { HostCore, ModelRegistry } from './host-core.js';
 import { closeTree } from './open-session.js';
 import { hostOptionFaults } from './option-keys.js';
 import { createPermits } from './permits.js';
-import { startRun } from './run.js';
+import { resumeRun, startRun } from './run.js';
 import { notice } from './session-tree.js';
 import { createToolsets, isToolset, toolsetProblems } from './toolsets.js';
 import { Tracing } from './tracing.js';
@@ -147,6 +147,7 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
     models: core.models,
     run: (agent, input, runOptions = {}) => startRun(core, agent as AgentDefinition, input as string, runOptions),
     session: (agent, runOptions = {}) => createSession(core, agent as AgentDefinition, runOptions),
+    resume: (sessionId, resumeOptions = {}) => resumeRun(core, sessionId, resumeOptions),
     attach: (sessionId, { after } = {}) => attach(core, sessionId, { after }),
     list: async (agentName) => core.store.list(agentName, { appName: core.appName }),
     async delete(sessionId) {

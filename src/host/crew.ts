@@ -1,3 +1,4 @@
+import type { AnyActorRef } from 'xstate';
 import type { Pool, PoolEffect } from '../../machines/child-pool.logic.js';
 import type { AgentEventDraft } from '../contracts/index.js';
 import type { CrewOrder, CrewPlan } from '../kernel/crew.js';
@@ -10,8 +11,12 @@ import { type ChildOutcome, type CrewState, newCrewState } from './crew-state.js
 import { abortStop, stopRun } from './end-run.js';
 import { publishFault } from './fault.js';
 import { decideEdges } from './graph-edges.js';
+import { graphInput } from './graph-input.js';
 import { newGraphState } from './graph-state.js';
 import { noteBlocked } from './outside-wait.js';
+import type { ThreadPast } from './recovery/past.js';
+import { givePast, resumeRun } from './recovery/rebuild.js';
+import { inputOf } from './recovery/run-input.js';
 import { admitInput, beginRun, publishInitialize, type RunInput } from './run-start.js';
 import { createThread, enter, leave, publish } from './session-tree.js';
 import { restartAfter } from './supervision.js';
@@ -28,16 +33,22 @@ interface Job {
   /** Of a graph: commits of the state that it has seen. */
   since: number;
   /** That call's arguments. */
-  readonly args: { readonly value: unknown } | undefined;
+  readonly args: { readonly value: unknown; readonly requestId: string } | undefined;
   /** Kept for restarts. */
   input: ChildInput | undefined;
   thread: Thread | undefined;
   restartOf: string | undefined;
+  /** The child that it had before the process ended, and that is still to be given its input. */
+  past: ThreadPast | undefined;
   isCancelled: boolean;
   cancelDelay: (() => void) | undefined;
   /** It is to start again once it has settled, for a sibling's sake. */
   isRecalled: boolean;
 }
+
+/** Why a child is stopped that starts again with a sibling. */
+const RECALLED = 'restarted with a sibling';
+const isRecall = ({ reason, data }: RunEnd) => reason === 'aborted' && data.by === 'host' && data.reason === RECALLED;
 
 /** Longest stretch of starting or stopping children before the event loop has its turn. */
 const SLICE_MS = 5;
@@ -75,6 +86,10 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
   let isHeld = false;
   /** The consumer is behind. */
   let isFull = false;
+  /** Children of a parallel that were started before the process ended. */
+  let rejoined: Set<number> | undefined;
+  /** Children that had ended before the process did, until it is their turn to settle. */
+  let hasEndedBefore: Map<ThreadPast, () => void> | undefined;
   const isHierarchy = agent.behaviour === 'turn';
 
   crew.live = () => [...jobs.values()].flatMap((job) => (job.thread === undefined ? [] : [job.thread]));
@@ -90,10 +105,11 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
       from,
       since: 0,
       requestId: call?.requestId,
-      args: call === undefined ? undefined : { value: call.input },
+      args: call === undefined ? undefined : { value: call.input, requestId: call.requestId },
       input: undefined,
       thread: undefined,
       restartOf: undefined,
+      past: undefined,
       isCancelled: false,
       cancelDelay: undefined,
       isRecalled: false,
@@ -110,7 +126,8 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
         enter(tree);
         break;
       }
-      begin(queue.shift() ?? newJob(nextInOrder++));
+      const job = queue.shift() ?? newJob(nextInOrder++);
+      if (job.requestId !== undefined || rejoined?.has(job.index) !== true) begin(job);
     }
     isPumping = false;
   }
@@ -131,6 +148,12 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
   }
 
   function begin(job: Job): void {
+    const before = thread.past?.takeChild(job.index, job.requestId);
+    if (before !== undefined) return rejoin(job, before);
+    prepare(job);
+  }
+
+  function prepare(job: Job): void {
     preparing.add(job);
     const child = agent.children[job.index] as CompiledAgent;
     const fail = (thrown: unknown) => refuse(job, thrown, 'MAP_INPUT_FAILED');
@@ -176,42 +199,13 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
     preparing.delete(job);
     const compiled = agent.children[job.index] as CompiledAgent;
     const { name } = compiled.definition;
-    const threadId = childThreadId(thread.threadId, name, ++thread.spawned);
-    const child = createThread(tree, thread, compiled, threadId, job.index);
-    child.endsSession = true;
-    if (tree.hasState) child.state = thread.state.fork();
-    job.thread = child;
-    job.since = crew.graph?.commits ?? 0;
-    jobs.set(child.address, job);
-    // What a composition's children say, it says to whoever called it.
-    if (job.requestId !== undefined) child.projectsTo = { thread, requestId: job.requestId };
-    else if (!isHierarchy) child.projectsTo = thread.projectsTo;
-    const started: AgentEventDraft<'agent_started'> = {
-      type: 'agent_started',
-      agentName: name,
-      threadId,
-      source: 'host',
-    };
-    if (thread.threadId !== undefined) started.parentThreadId = thread.threadId;
-    if (job.restartOf !== undefined) started._meta = { restartOf: job.restartOf };
-    const full = publish(child, started);
-    if (full !== undefined && !isFull) {
-      isFull = true;
-      enter(tree);
-      void full.then(() => {
-        isFull = false;
-        pump();
-        leave(tree);
-      });
-    }
-    child.actor = pool.spawn(child.address, tree.host.sessionLogic, {
-      address: child.address,
-      oneRun: true,
-      behaviour: compiled.behaviour,
-      leads: compiled.behaviour === 'turn' && compiled.plan !== null,
-      plan: compiled.plan,
-    });
-    publishInitialize(child);
+    const { past } = job;
+    const threadId = past?.threadId ?? childThreadId(thread.threadId, name, ++thread.spawned);
+    const child = newChild(job, compiled, threadId);
+    if (past === undefined) announceChild(job, child, threadId);
+    else givePast(child, past);
+    child.actor = spawn(child);
+    if (past?.isInitialized !== true) publishInitialize(child);
     if (start === undefined) {
       // A composition that a conversation was handed over to speaks through its children.
       if (!isHierarchy && thread.preloaded > 0)
@@ -226,6 +220,130 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
       beginRun(child, start.input, { role: start.role });
     }
     if (thread.parent?.crew?.blocked?.has(thread)) noteBlocked(thread);
+  }
+
+  /** In the place of its job, without an actor. */
+  function newChild(job: Job, compiled: CompiledAgent, threadId: string): Thread {
+    const child = createThread(tree, thread, compiled, threadId, job.index);
+    child.endsSession = true;
+    if (tree.hasState) child.state = thread.state.fork();
+    job.thread = child;
+    job.since = crew.graph?.commits ?? 0;
+    jobs.set(child.address, job);
+    // What a composition's children say, it says to whoever called it.
+    if (job.requestId !== undefined) child.projectsTo = { thread, requestId: job.requestId };
+    else if (!isHierarchy) child.projectsTo = thread.projectsTo;
+    return child;
+  }
+
+  function announceChild(job: Job, child: Thread, threadId: string): void {
+    const started: AgentEventDraft<'agent_started'> = {
+      type: 'agent_started',
+      agentName: child.agent.definition.name,
+      threadId,
+      source: 'host',
+    };
+    if (thread.threadId !== undefined) started.parentThreadId = thread.threadId;
+    if (job.restartOf !== undefined) started._meta = { restartOf: job.restartOf };
+    else if (job.requestId !== undefined) started._meta = { requestId: job.requestId };
+    const full = publish(child, started);
+    if (full === undefined || isFull) return;
+    isFull = true;
+    enter(tree);
+    void full.then(() => {
+      isFull = false;
+      pump();
+      leave(tree);
+    });
+  }
+
+  function spawn({ address, agent: compiled }: Thread): AnyActorRef {
+    return pool.spawn(address, tree.host.sessionLogic, {
+      address,
+      oneRun: true,
+      behaviour: compiled.behaviour,
+      leads: compiled.behaviour === 'turn' && compiled.plan !== null,
+      plan: compiled.plan,
+    });
+  }
+
+  /** A child from before the process ended: what it had come to counts, and it goes on from there. */
+  function rejoin(job: Job, past: ThreadPast): void {
+    const { name } = past.agent.definition;
+    const isFirst = job.restartOf === undefined && past.input !== undefined;
+    const mapped = isFirst ? thread.past?.takeMapped(name, job.requestId) : undefined;
+    if (past.input === undefined && past.end === undefined) {
+      job.past = past;
+      if (job.input === undefined) return prepare(job);
+      preparing.add(job);
+      return launch(job);
+    }
+    const child = newChild(job, past.agent, past.threadId as string);
+    givePast(child, past);
+    if (past.input !== undefined) {
+      const { content } = past.input;
+      job.input = { content, value: inputOf(past.agent, past.input) };
+    }
+    if (crew.graph !== undefined) crew.graph.given[job.index] = givenBefore(job, past, mapped);
+    if (past.end !== undefined) {
+      child.end = past.end;
+      return inTurn(job, past, () => hasEnded(job, child, past));
+    }
+    child.actor = spawn(child);
+    if (pattern === 'transfer') {
+      activate(thread, crew, child, startAgainOf(job.input as ChildInput), 'again');
+    } else if (!isHierarchy && thread.preloaded > 0) {
+      giveContext(child, thread.history.messages().slice(0, thread.preloaded));
+    }
+    resumeRun(child, past);
+  }
+
+  /** What a member had of the conversation. A filter that throws now let nothing through. */
+  function startAgainOf(input: ChildInput): ReturnType<typeof memberStart> {
+    try {
+      return memberStart(thread, crew, input);
+    } catch (thrown) {
+      publishFault(thread, 'the context', thrown, 'CONTEXT_FAILED');
+      return { messages: [], input, role: 'user' };
+    }
+  }
+
+  /** What had ended before settles in the order in which it had: what comes of it depends on that. */
+  function inTurn({ requestId }: Job, past: ThreadPast, settleNow: () => void): void {
+    const order = thread.past?.settled;
+    if (requestId !== undefined || order === undefined || tree.recovery?.isHeld !== true) return settleNow();
+    if (past.settledAt === undefined) return tree.recovery.onBegin(settleNow);
+    if (hasEndedBefore === undefined) {
+      hasEndedBefore = new Map();
+      tree.recovery.onBegin(settleAllBefore);
+    }
+    hasEndedBefore.set(past, settleNow);
+    for (let next = order[0]; next !== undefined && hasEndedBefore.has(next); next = order[0]) {
+      const settleNext = hasEndedBefore.get(next);
+      hasEndedBefore.delete(next);
+      order.shift();
+      settleNext?.();
+    }
+  }
+
+  /** Nothing waits for a child any more that the definition, as it is by now, has not started. */
+  function settleAllBefore(): void {
+    const left = [...(hasEndedBefore?.values() ?? [])];
+    hasEndedBefore = undefined;
+    for (const settleNow of left) settleNow();
+  }
+
+  /** Of a graph: what a node was given, as its function sees it. */
+  function givenBefore(job: Job, past: ThreadPast, mapped: { readonly input?: unknown } | undefined): unknown {
+    if (mapped?.input !== undefined) return mapped.input;
+    return graphInput(thread, crew, past.agent, job.from ?? []).given;
+  }
+
+  /** All that were started. */
+  function rejoinAll(past: ThreadPast): void {
+    const first = past.children.filter((child) => child.restartOf === undefined);
+    rejoined = new Set(first.map(({ index }) => index));
+    for (const { index } of first) begin(newJob(index));
   }
 
   /** A child that never came to be. */
@@ -260,34 +378,53 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
     const job = jobs.get(address);
     const child = job?.thread;
     if (job === undefined || child === undefined) return;
-    jobs.delete(address);
     if (child.end === undefined) breakOff(child, error);
+    hasEnded(job, child, undefined);
+  }
+
+  /** `past`: it had ended before the process did. */
+  function hasEnded(job: Job, child: Thread, past: ThreadPast | undefined): void {
+    jobs.delete(child.address);
     const outcome = outcomeOf(job, child.end as RunEnd);
-    publishCompleted(child, outcome.name, outcome.end, outcome.updates);
+    if (past?.settledAt === undefined) publishCompleted(child, outcome.name, outcome.end, outcome.updates);
     forget(child);
     if (crew.blocked !== undefined) {
       crew.blocked.delete(child);
       noteBlocked(thread);
     }
-    const restart = isStopping || job.isCancelled ? undefined : restartOf(job, child, outcome);
+    const at = past?.settledAt ?? tree.host.clock.now();
+    const again = past === undefined ? undefined : thread.past?.takeRestart(past);
+    if (again !== undefined) {
+      if (!isRecall(outcome.end)) noteRestart(job, at);
+      job.restartOf = child.threadId;
+      job.thread = undefined;
+      return rejoin(job, again);
+    }
+    if (past !== undefined) job.isRecalled = isRecall(outcome.end);
+    const restart = isStopping || job.isCancelled ? undefined : restartOf(job, child, outcome, at);
     if (restart === undefined) settle(job, outcome);
     else startAgain(job, child, restart);
   }
 
-  function restartOf(job: Job, child: Thread, outcome: ChildOutcome): { delayMs: number } | undefined {
+  /** `at`: when it ended, epoch ms. */
+  function restartOf(job: Job, child: Thread, outcome: ChildOutcome, at: number): { delayMs: number } | undefined {
     // What has finished, or has done something, is not run again for a sibling's sake.
     if (job.isRecalled) return outcome.ok || child.hadSideEffects ? undefined : { delayMs: 0 };
     const before = crew.restarts?.get(job.index) ?? [];
-    const restart = restartAfter(thread, child, before, outcome, crew.live);
+    const restart = restartAfter(thread, child, before, outcome, { at, live: crew.live });
     if (restart === undefined) return undefined;
-    crew.restarts ??= new Map();
-    crew.restarts.set(job.index, [...before, tree.host.clock.now()]);
+    noteRestart(job, at);
     for (const other of restart.recall) {
       const theirs = jobs.get(other.address);
       if (theirs !== undefined) theirs.isRecalled = true;
-      stopRun(other, abortStop('restarted with a sibling', 'host'));
+      stopRun(other, abortStop(RECALLED, 'host'));
     }
     return restart;
+  }
+
+  function noteRestart({ index }: Job, at: number): void {
+    crew.restarts ??= new Map();
+    crew.restarts.set(index, [...(crew.restarts.get(index) ?? []), at]);
   }
 
   function startAgain(job: Job, child: Thread, restart: { delayMs: number }): void {
@@ -378,10 +515,13 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
 
   function announce(iteration: number): void {
     crew.iteration = iteration;
+    if (thread.past !== undefined && iteration <= thread.past.iterations) return;
     publish(thread, { type: 'loop_iteration', iteration, maxIterations: plan.maxIterations });
   }
 
   async function decide(iteration: number): Promise<void> {
+    const decided = thread.past?.untils.get(iteration);
+    if (decided !== undefined) return pool.report({ type: 'crew.decided', stop: decided } as never);
     enter(tree);
     let stop = true;
     try {
@@ -408,6 +548,7 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
           break;
         case 'crew.startAll':
           inOrderUntil = plan.count;
+          if (thread.past !== undefined) rejoinAll(thread.past);
           pump();
           break;
         case 'crew.delegate': {

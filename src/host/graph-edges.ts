@@ -17,6 +17,13 @@ export async function decideEdges(
   const run = thread.run as RunRecord;
   const plan = thread.agent.plan?.graph as GraphPlan;
   const node = plan.nodes[index] as string;
+  const said = thread.past?.takeEdges(node);
+  if (said !== undefined) {
+    const taken = plan.edges.flatMap(({ from, to }, at) =>
+      from === index && said.includes(plan.nodes[to] as string) ? [at] : [],
+    );
+    return { type: 'crew.decidedEdges', index, taken, failed: false };
+  }
   const guards = thread.agent.definition.behaviour?.guards;
   const out = plan.edges.flatMap((edge, at) => (edge.from === index ? [{ edge, at }] : []));
   const context = {
@@ -31,8 +38,8 @@ export async function decideEdges(
     for (const { edge, at } of out) {
       if (edge.guard !== 'custom') continue;
       // The first edge of a plan comes from outside.
-      const said = guards?.[at - 1]?.(context as never);
-      if (isThenable(said) ? await said : said) held.add(at);
+      const holds = guards?.[at - 1]?.(context as never);
+      if (isThenable(holds) ? await holds : holds) held.add(at);
     }
     const taken = out.flatMap(({ edge, at }) =>
       edge.guard === 'none' || held.has(at) || (edge.guard === 'otherwise' && held.size === 0) ? [at] : [],

@@ -13,15 +13,18 @@ const PLACEHOLDER = /\{(input|state)\.([A-Za-z_$][\w$.:-]*)\}/g;
 export function instructionOf(thread: Thread, input: unknown): string | Promise<string> {
   const { instruction } = thread.agent.driver;
   if (instruction === undefined) return '';
+  // A run keeps the instruction that it began with, also where it is taken up again.
+  const { past } = thread;
+  const state = past !== undefined && past.turns > 0 ? past.valuesAtStart : thread.state.values();
   if (typeof instruction === 'string') {
-    return instruction.includes('{') ? fillIn(instruction, input, thread.state.values()) : instruction;
+    return instruction.includes('{') ? fillIn(instruction, input, state) : instruction;
   }
   const context: InstructionContext = {
     sessionId: thread.tree.sessionId,
     threadId: thread.threadId,
     agentId: thread.agentId,
     input,
-    state: thread.state.values(),
+    state,
   };
   const given: unknown = instruction(context);
   return isThenable(given) ? Promise.resolve(given).then(toInstruction) : toInstruction(given);

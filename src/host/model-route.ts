@@ -46,7 +46,7 @@ async function askRouter(
       ...(answer.reason !== undefined && { reason: answer.reason }),
       latencyMs: clock.now() - begunAt,
     };
-    publish(thread, { type: 'custom', kind: 'decision', data: { of: 'router', ...routing }, source: 'host' });
+    publish(thread, { type: 'custom', kind: 'decision', data: { decision: 'router', ...routing }, source: 'host' });
     return { choice: answer.model, routing };
   }
   return { choice: requested, routing: { by: 'default', ...asked(requested), latencyMs: clock.now() - begunAt } };

@@ -9,7 +9,7 @@ import { closeExecutor, createExecutor } from './executors.js';
 import type { HostCore } from './host-core.js';
 import { runOptionFaults } from './option-keys.js';
 import { assertPriced } from './price-check.js';
-import { applyPast, type Past, readPast } from './recover-idle.js';
+import { applyPast, type Past, readIdle } from './recover-idle.js';
 import { createTree, newSessionId, settled, threadsFrom } from './session-tree.js';
 import type { CompiledAgent, Thread, Tree } from './thread.js';
 import type { RunOptions } from './types.js';
@@ -27,17 +27,20 @@ export function prepare(host: HostCore, agent: AgentDefinition, options: RunOpti
     });
   }
   const { sessionId, model, tools = [], permissionMode } = options;
-  if (sessionId !== undefined && (!SESSION_ID.test(sessionId) || sessionId.includes('..'))) {
-    throw new TroupeError({
-      code: 'INVALID_SESSION_ID',
-      message: `"${sessionId.slice(0, 60)}" is no session id: letters, digits, ".", "_" and "-", at most 128`,
-    });
-  }
+  if (sessionId !== undefined) assertSessionId(sessionId);
   if (permissionMode !== undefined) assertMode(permissionMode);
   assertDescriptors(tools);
   const compiled = compileAgent(host, agent, { runTools: tools, model });
   assertPriced(host, compiled, options);
   return compiled;
+}
+
+export function assertSessionId(sessionId: string): void {
+  if (typeof sessionId === 'string' && SESSION_ID.test(sessionId) && !sessionId.includes('..')) return;
+  throw new TroupeError({
+    code: 'INVALID_SESSION_ID',
+    message: `"${String(sessionId).slice(0, 60)}" is no session id: letters, digits, ".", "_" and "-", at most 128`,
+  });
 }
 
 /** Tools without code come as they are: what is wrong with them is told before anything runs, all at once. */
@@ -95,7 +98,7 @@ export function announce<T>(host: HostCore, sessionId: string, opening: Promise<
   return announced;
 }
 
-const isOpen = (sessionId: string) =>
+export const isOpen = (sessionId: string) =>
   new TroupeError({ code: 'SESSION_BUSY', message: `session "${sessionId}" is open in this host`, retryable: true });
 
 function openNow(host: HostCore, agent: CompiledAgent, options: OpenOptions, sessionId: string): Tree | Promise<Tree> {
@@ -148,7 +151,7 @@ async function recover(
   handle: SessionHandle,
 ): Promise<Tree> {
   try {
-    const past = await readPast(agent, handle);
+    const past = await readIdle(agent, handle);
     const permissionMode = options.permissionMode ?? past?.permissionMode;
     const model = options.model ?? past?.model;
     return begin(
@@ -165,7 +168,8 @@ async function recover(
   }
 }
 
-function begin(
+/** Puts a session into the host: its tree, where there is a past as that left it, and its actor. */
+export function begin(
   host: HostCore,
   agent: CompiledAgent,
   options: OpenOptions,
@@ -191,7 +195,7 @@ function begin(
       maxTokens: options.maxTokens ?? Number.POSITIVE_INFINITY,
       contextBudget: options.contextBudget,
     },
-    ...(past !== undefined && { seq: past.seq }),
+    ...(past !== undefined && { seq: Math.max(past.seq, handle?.head?.reservedSeq ?? 0) }),
     // What the application and the user share comes from the store, and goes before what this session remembers of it.
     ...((agent.opensState || Object.keys(agent.declaration).length > 0) && {
       state: Object.assign({}, past?.state, handle?.state),

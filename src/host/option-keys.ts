@@ -1,6 +1,6 @@
 import type { Problem } from '../kernel/errors.js';
 import { didYouMean } from '../kernel/text.js';
-import type { HostOptions, RunOptions } from './types.js';
+import type { HostOptions, ResumeOptions, RunOptions } from './types.js';
 
 /** Every key of a type: one that is missing here does not compile. */
 type Keys<T> = Record<keyof T, true>;
@@ -40,6 +40,23 @@ const RUN_KEYS: Keys<Required<RunOptions>> = {
   sessionId: true,
   userId: true,
   ephemeral: true,
+  traceContext: true,
+};
+
+const RESUME_KEYS: Keys<Required<ResumeOptions>> = {
+  agent: true,
+  repair: true,
+  migrate: true,
+  permissionMode: true,
+  signal: true,
+  model: true,
+  generation: true,
+  contextBudget: true,
+  maxBudgetUsd: true,
+  maxTokens: true,
+  tools: true,
+  hostToolExecution: true,
+  streaming: true,
   traceContext: true,
 };
 
@@ -124,6 +141,16 @@ const RUN_CHECKS: Partial<Record<keyof RunOptions, Check>> = {
 export const hostOptionFaults = (options: object): Problem[] => faults(options, HOST_KEYS, HOST_CHECKS, 'createHost');
 /** The same for a run or a session. */
 export const runOptionFaults = (options: object): Problem[] => faults(options, RUN_KEYS, RUN_CHECKS, 'options');
+
+/** The same for a session that is taken up again. */
+export const resumeOptionFaults = (options: object): Problem[] =>
+  faults(options, RESUME_KEYS, { ...RUN_CHECKS, ...RESUME_CHECKS }, 'options');
+
+const RESUME_CHECKS: Partial<Record<keyof ResumeOptions, Check>> = {
+  agent: must((value) => isObject(value) && value.kind === 'agent', 'an agent'),
+  repair: flag,
+  migrate: must((value) => typeof value === 'function', 'a function'),
+};
 
 function faults(options: object, known: object, checks: Partial<Record<string, Check>>, path: string): Problem[] {
   const problems: Problem[] = [];

@@ -86,7 +86,14 @@ function again(thread: Thread, run: RunRecord, errors: readonly string[]): Verdi
     return { reason: 'failed', data: { code: 'OUTPUT_INVALID', message: text } };
   }
   const messageId = thread.tree.host.stamp.nextId();
-  publish(thread, { type: 'message', messageId, role: 'developer', content: [{ type: 'text', text }], source: 'host' });
+  publish(thread, {
+    type: 'message',
+    messageId,
+    role: 'developer',
+    content: [{ type: 'text', text }],
+    source: 'host',
+    _meta: { outputFault: run.outputFaults },
+  });
   return 'again';
 }
 

@@ -1,4 +1,10 @@
-import type { Bag, ElicitationAnswer, ElicitationRequest, ElicitationResponse } from '../contracts/index.js';
+import type {
+  AgentEvent,
+  Bag,
+  ElicitationAnswer,
+  ElicitationRequest,
+  ElicitationResponse,
+} from '../contracts/index.js';
 import { TroupeError } from '../kernel/errors.js';
 import { jsonFault } from '../kernel/json-value.js';
 import { narrowElicitationAction } from '../kernel/narrow.js';
@@ -6,6 +12,7 @@ import { schemaCompileFault, validateJson } from '../kernel/schema.js';
 import { cutText } from '../kernel/text.js';
 import { type Activity, beginWait, endWait } from './activity.js';
 import { noteOutsideWait } from './outside-wait.js';
+import type { Restored } from './recovery/recovery.js';
 import { enter, leave, notice, publish, settled } from './session-tree.js';
 import type { Thread, Tree } from './thread.js';
 
@@ -16,7 +23,7 @@ export interface Question {
   readonly request: ElicitationRequest;
   readonly resolve: (response: ElicitationResponse) => void;
   /** What is wrong with an answer that its schema has no words for. */
-  readonly faults: ((answer: ElicitationAnswer) => readonly string[]) | undefined;
+  faults: ((answer: ElicitationAnswer) => readonly string[]) | undefined;
   /** Withdraws a question that a callback is answering. */
   readonly controller: AbortController | undefined;
   /** The callback's part in the tree's activity has ended. */
@@ -87,7 +94,9 @@ function askNow(
   if (signal?.aborted || activity?.isActive === false) {
     return Promise.resolve({ requestId, action: 'cancel', _meta: { reason: 'what asked has ended' } });
   }
-  const reason = nobodyToAsk(tree);
+  const restored = tree.recovery?.claim(activity ?? thread, draft);
+  if (restored !== undefined) return takeUp(restored, { activity, signal, faults, onAsked, onAnswered });
+  const reason = isSafeguard(draft) && tree.host.elicitation !== 'deny' ? undefined : nobodyToAsk(tree);
   if (reason !== undefined) {
     notice(thread, 'NOBODY_TO_ASK', 'warning', `"${draft.message}" was not asked: ${reason}`);
     return Promise.resolve({ requestId, action: 'cancel', _meta: { reason } });
@@ -101,33 +110,99 @@ function askNow(
       onAnswered?.(response);
       resolve(response);
     };
-    const { elicitation } = tree.host;
-    const isCallback = typeof elicitation === 'function';
-    const question: Question = {
-      requestId,
-      thread,
-      request,
-      resolve: settleFor,
-      faults,
-      controller: isCallback ? new AbortController() : undefined,
-      settled: false,
-    };
-    tree.questions.set(requestId, question);
-    thread.questions ??= new Set();
-    thread.questions.add(question);
+    const question = newQuestion(thread, request, settleFor);
+    question.faults = faults;
     onAsked?.(question);
     publish(thread, { type: 'elicitation_request', ...request });
-    thread.actor.send({ type: 'question.asked', requestId, expiresAt: expiryOf(request) });
-    noteOutsideWait(thread, 1);
+    awaitAnswer(question);
     signal?.addEventListener('abort', withdraw, { once: true });
-    if (isCallback) {
-      enter(tree);
-      void answerByCallback(question, elicitation);
-    }
     // Last: who waits for nothing else lets the tree pause.
     if (activity !== undefined) beginWait(activity);
   });
 }
+
+function newQuestion(thread: Thread, request: ElicitationRequest, resolve: Question['resolve']): Question {
+  const { tree } = thread;
+  const question: Question = {
+    requestId: request.requestId,
+    thread,
+    request,
+    resolve,
+    faults: undefined,
+    controller: typeof tree.host.elicitation === 'function' ? new AbortController() : undefined,
+    settled: false,
+  };
+  tree.questions.set(request.requestId, question);
+  thread.questions ??= new Set();
+  thread.questions.add(question);
+  return question;
+}
+
+/** From here on its session waits for the answer. */
+function awaitAnswer(question: Question): void {
+  const { thread, request, requestId } = question;
+  const { elicitation } = thread.tree.host;
+  thread.actor.send({ type: 'question.asked', requestId, expiresAt: expiryOf(request) });
+  noteOutsideWait(thread, 1);
+  if (typeof elicitation !== 'function') return;
+  enter(thread.tree);
+  void answerByCallback(question, elicitation);
+}
+
+/** Opens a question that the log has without an answer: readers are shown it once more, nothing is logged. */
+export function reopen(
+  thread: Thread,
+  event: AgentEvent<'elicitation_request'>,
+  resolve: Question['resolve'],
+): Question {
+  const { requestId, kind, message, title, display, requestedSchema, context, expiresAt, followUpTo, _meta } = event;
+  const request: ElicitationRequest = {
+    requestId,
+    kind,
+    message,
+    ...(title !== undefined && { title }),
+    ...(display !== undefined && { display }),
+    ...(requestedSchema !== undefined && { requestedSchema }),
+    ...(context !== undefined && { context }),
+    ...(expiresAt !== undefined && { expiresAt }),
+    ...(followUpTo !== undefined && { followUpTo }),
+    ...(_meta !== undefined && { _meta }),
+  };
+  const question = newQuestion(thread, request, resolve);
+  thread.tree.merge.show(thread, event);
+  awaitAnswer(question);
+  if (thread.tree.host.elicitation === 'deny') cancelQuestion(question, 'there is nobody to ask (elicitation is off)');
+  return question;
+}
+
+/** What asks again, for the question that it asked before the process ended. */
+function takeUp(
+  restored: Restored,
+  { activity, signal, faults, onAsked, onAnswered }: AskOptions,
+): Promise<ElicitationResponse> {
+  const { question, answer } = restored;
+  if (answer !== undefined || question === undefined) {
+    const response = answer ?? { requestId: restored.requestId, action: 'cancel' };
+    onAnswered?.(response);
+    return Promise.resolve(response);
+  }
+  question.faults = faults;
+  return new Promise((resolve) => {
+    const withdraw = () => cancelQuestion(question, 'it was withdrawn');
+    restored.take = (response) => {
+      signal?.removeEventListener('abort', withdraw);
+      if (activity !== undefined) endWait(activity);
+      onAnswered?.(response);
+      resolve(response);
+    };
+    onAsked?.(question);
+    signal?.addEventListener('abort', withdraw, { once: true });
+    if (activity !== undefined) beginWait(activity);
+  });
+}
+
+/** Whoever takes a session up again is there to be asked what is to be done. */
+const isSafeguard = ({ kind }: QuestionDraft) => kind === 'tool_recovery';
 
 const expiryOf = ({ expiresAt }: ElicitationRequest): number | null => {
   const at = expiresAt === undefined ? Number.NaN : Date.parse(expiresAt);

@@ -9,7 +9,10 @@ import type { CompiledAgent, Thread } from './thread.js';
 /** Rebuilds the conversation of a transfer from its log. */
 export interface ConversationFold {
   take(event: AgentEvent): void;
-  apply(root: Thread): void;
+  /** A run begins. */
+  mark(): void;
+  /** Gives a root the conversation as it is now, or as it was before the run that began last. */
+  apply(root: Thread, as: 'now' | 'beforeRun'): void;
 }
 
 interface Member {
@@ -26,6 +29,7 @@ export function createConversationFold(agent: CompiledAgent): ConversationFold {
   let member: Member | undefined;
   let active = -1;
   let isHandedOver = false;
+  let before: { said: number; view: ModelMessage[] | undefined; active: number } = { said: 0, view: undefined, active };
 
   function begin({ threadId, agentName, _meta }: AgentEvent<'agent_started'>): void {
     // One that was started again has said nothing.
@@ -78,8 +82,19 @@ export function createConversationFold(agent: CompiledAgent): ConversationFold {
       else if (event.type === 'custom' && event.kind === 'context') show(event.data);
       else noteInHistory(member.history, event, member.agent?.driver.name ?? '');
     },
-    apply(root) {
-      root.crew = { ...newCrewState(), conversation, view, activeMember: active };
+    mark() {
+      before = { said: conversation.length, view: view?.slice(), active };
+    },
+    apply(root, as) {
+      root.crew =
+        as === 'now'
+          ? { ...newCrewState(), conversation, view, activeMember: active }
+          : {
+              ...newCrewState(),
+              conversation: conversation.slice(0, before.said),
+              view: before.view,
+              activeMember: before.active,
+            };
     },
   };
 }

@@ -1,12 +1,14 @@
 import type { AgentEvent, Bag, PermissionMode, SessionHandle } from '../contracts/index.js';
 import { TroupeError } from '../kernel/errors.js';
 import { createHistory, type History } from '../kernel/history.js';
+import { createStateScope } from '../kernel/state.js';
 import { lastSegment } from '../kernel/thread-id.js';
 import { alwaysKey } from './always.js';
 import { tokensIn } from './limits.js';
 import { type ConversationFold, createConversationFold } from './recover-conversation.js';
+import { createRunFold, type RunFold } from './recovery/fold-run.js';
 import { noteInHistory } from './session-tree.js';
-import type { CompiledAgent, Tree } from './thread.js';
+import type { CompiledAgent, RunEnd, Tree } from './thread.js';
 
 /** What a session between two runs is made of, as its log says. */
 export interface Past {
@@ -24,13 +26,30 @@ export interface Past {
   readonly model: string | undefined;
   /** Of a transfer. */
   readonly conversation: ConversationFold | undefined;
+  /** The run that the log breaks off in; undefined where it stands between two. */
+  readonly run: RunFold | undefined;
+  /** How the latest run ended that did; undefined where none has. */
+  readonly end: RunEnd | undefined;
 }
 
 /**
  * Folds the log of a session that stands between two runs; undefined where there is none yet. Rejects with
  * `SESSION_STALE` when the log ends inside a run, with `DEFINITION_CHANGED` when it is another agent's.
  */
-export async function readPast(agent: CompiledAgent, handle: SessionHandle): Promise<Past | undefined> {
+export async function readIdle(agent: CompiledAgent, handle: SessionHandle): Promise<Past | undefined> {
+  assertAgent(agent, handle);
+  const past = await readPast(agent, handle, handle.events);
+  if (past?.run !== undefined) {
+    throw new TroupeError({
+      code: 'SESSION_STALE',
+      message: `session "${handle.id}" was cut off in the middle of a run: its log has no stream_end for it, so it must be resumed (host.resume) before it takes a new message`,
+    });
+  }
+  return past;
+}
+
+/** A log says whose it is by the agent's name. */
+export function assertAgent(agent: CompiledAgent, handle: SessionHandle): void {
   const { name } = agent.definition;
   if (handle.agentName !== name) {
     throw new TroupeError({
@@ -38,28 +57,31 @@ export async function readPast(agent: CompiledAgent, handle: SessionHandle): Pro
       message: `session "${handle.id}" is one of "${handle.agentName}", not of "${name}"`,
     });
   }
-  const fold = createFold(agent);
-  for await (const event of handle.events) fold.take(event);
-  if (fold.isInRun()) {
-    throw new TroupeError({
-      code: 'SESSION_STALE',
-      message: `session "${handle.id}" was cut off in the middle of a run: its log has no stream_end for it, so it must be resumed before it takes a new message`,
-    });
-  }
+}
+
+/** Folds a log, wherever it breaks off; undefined where it is empty. `events`: those of the handle, in order. */
+export async function readPast(
+  agent: CompiledAgent,
+  handle: Pick<SessionHandle, 'state'>,
+  events: AsyncIterable<AgentEvent> | Iterable<AgentEvent>,
+): Promise<Past | undefined> {
+  const fold = createFold(agent, handle.state);
+  for await (const event of events) fold.take(event);
   return fold.past();
 }
 
 /** Between two runs the root says nothing but these. */
 const BETWEEN_RUNS = new Set(['initialize', 'session_update', 'custom', 'stream_end']);
 
-function createFold(agent: CompiledAgent) {
+function createFold(agent: CompiledAgent, stored: Readonly<Bag>) {
   const history = createHistory();
   const state: Bag = {};
   const requestIds = new Set<string>();
   const always = createAlwaysFold();
   const conversation = agent.behaviour === 'transfer' ? createConversationFold(agent) : undefined;
   let last: AgentEvent | undefined;
-  let isInRun = false;
+  let run: RunFold | undefined;
+  let end: RunEnd | undefined;
   let spawned = 0;
   let spentUsd = 0;
   let spentTokens = 0;
@@ -67,9 +89,15 @@ function createFold(agent: CompiledAgent) {
   let model: string | undefined;
 
   function takeRoot(event: AgentEvent): void {
-    if (event.type === 'stream_end') isInRun = false;
-    else if (!BETWEEN_RUNS.has(event.type)) isInRun = true;
-    noteInHistory(history, event, agent.driver.name);
+    // Words that stand before the message of a run, which never came.
+    const isSteered = event.type === 'message' && event._meta?.steered === true;
+    if (run === undefined && !BETWEEN_RUNS.has(event.type) && !isSteered) run = beginRun();
+    if (run === undefined) noteInHistory(history, event, agent.driver.name);
+    else run.take(event);
+    if (event.type === 'stream_end') {
+      run = undefined;
+      end = { reason: event.reason, data: event.data ?? {} };
+    }
     if (event.type === 'initialize') {
       const mode = event._meta?.permissionMode;
       if (typeof mode === 'string') permissionMode = mode;
@@ -78,6 +106,16 @@ function createFold(agent: CompiledAgent) {
     Object.assign(state, event.stateDelta);
     permissionMode = event.permissionMode ?? permissionMode;
     model = event.model ?? model;
+  }
+
+  /** The run fold goes on with the same history. */
+  function beginRun(): RunFold {
+    conversation?.mark();
+    const values = createStateScope({
+      declaration: agent.declaration,
+      values: { ...sharedKeys(stored), ...state },
+    }).values();
+    return createRunFold({ agent, history, values, spawned, spentUsd, spentTokens });
   }
 
   return {
@@ -104,9 +142,9 @@ function createFold(agent: CompiledAgent) {
         default:
       }
       if (event.threadId === undefined) takeRoot(event);
+      else run?.take(event);
       conversation?.take(event);
     },
-    isInRun: () => isInRun,
     past(): Past | undefined {
       if (last === undefined) return undefined;
       const { seq, timestamp } = last;
@@ -123,6 +161,8 @@ function createFold(agent: CompiledAgent) {
         permissionMode,
         model,
         conversation,
+        run,
+        end,
       };
     },
   };
@@ -166,5 +206,9 @@ export function applyPast(tree: Tree, past: Past): void {
   root.spawned = past.spawned;
   root.spentUsd = past.spentUsd;
   root.spentTokens = past.spentTokens;
-  past.conversation?.apply(root);
+  past.conversation?.apply(root, past.run === undefined ? 'now' : 'beforeRun');
 }
+
+/** What the application and the user share is not in the log alone. */
+const sharedKeys = (stored: Readonly<Bag>): Bag =>
+  Object.fromEntries(Object.entries(stored).filter(([key]) => key.startsWith('app:') || key.startsWith('user:')));

@@ -1,4 +1,4 @@
-import type { AgentEventDraft, ContentPart } from '../contracts/index.js';
+import type { AgentEventDraft, Bag, ContentPart } from '../contracts/index.js';
 import { textOf, toParts } from '../kernel/content.js';
 import { TroupeError } from '../kernel/errors.js';
 import { sameJson } from '../kernel/json-value.js';
@@ -8,8 +8,9 @@ import { createUsageTally } from '../kernel/usage.js';
 import { INTERFACE_VERSION } from '../kernel/version.js';
 import { applyValidator } from './apply-validator.js';
 import { endRun } from './end-run.js';
+import { markOf } from './recovery/definition-mark.js';
 import { publish } from './session-tree.js';
-import type { CompiledAgent, RunRecord, RunStop, Thread } from './thread.js';
+import type { CompiledAgent, RunRecord, RunStop, Thread, Tree } from './thread.js';
 
 /** What a run is given: parts for the model, and the value that it is as input. */
 export interface RunInput {
@@ -116,8 +117,27 @@ export function publishInitialize(thread: Thread, resumed = false): void {
   if (resumed) event.resumed = true;
   const { permissionMode } = tree.settings;
   // Part of the session: whoever goes on with it later finds it here.
-  if (thread.parent === undefined && permissionMode !== 'default') event._meta = { permissionMode };
+  if (thread.parent === undefined) {
+    if (tree.handle !== undefined) event._meta = notesFor(tree);
+    if (permissionMode !== 'default') event._meta = { ...event._meta, permissionMode };
+  }
   publish(thread, event);
+}
+
+/** What whoever goes on with the log must know and cannot see: the definition, and what the run was given beside it. */
+function notesFor({ root, settings, runTools }: Tree): Bag {
+  const notes: Bag = { definition: markOf(root.agent) };
+  const { hostToolExecution, maxBudgetUsd, generation } = settings;
+  const isPlain = hostToolExecution && maxBudgetUsd === Number.POSITIVE_INFINITY && generation === undefined;
+  if (isPlain && runTools.length === 0) return notes;
+  const tools = runTools.filter((tool) => !('kind' in tool));
+  notes.run = {
+    ...(tools.length > 0 && { tools }),
+    ...(!hostToolExecution && { hostToolExecution }),
+    ...(Number.isFinite(maxBudgetUsd) && { maxBudgetUsd }),
+    ...(generation !== undefined && { generation }),
+  };
+  return notes;
 }
 
 /**

@@ -6,13 +6,14 @@ import { abortStop, stopRun } from './end-run.js';
 import { assertSteer, assertUpdate } from './given-data.js';
 import type { HostCore } from './host-core.js';
 import { announce, openTree, prepare } from './open-session.js';
+import { openResumed } from './recovery/resume.js';
 import { consumeAfter } from './replay.js';
 import { admitInput, beginRun, publishInitialize, type RunInput, toRunInput } from './run-start.js';
 import { pendingOf, stateOf } from './session-state.js';
 import { newSessionId, notice, threadsFrom } from './session-tree.js';
 import type { CompiledAgent, RunEnd, RunStop, Tree } from './thread.js';
 import { unlessStopped } from './toolsets.js';
-import type { Run, RunOptions, RunResult, RunState } from './types.js';
+import type { ResumeOptions, Run, RunOptions, RunResult, RunState } from './types.js';
 
 /** Starts a run on a session of its own. Throws what is wrong with the definition or the options; nothing ran then. */
 export function startRun<Output>(
@@ -48,6 +49,25 @@ export function startRun<Output>(
       options.signal,
     );
   } else run.begin(tree, admitted, options.signal);
+  return run;
+}
+
+/** Goes on with a stored session. Rejects as `openResumed` does. */
+export async function resumeRun<Output>(
+  host: HostCore,
+  sessionId: string,
+  options: ResumeOptions,
+): Promise<Run<Output>> {
+  const resumed = await openResumed(host, sessionId, options);
+  const run = new HostRun<Output>(host, sessionId);
+  if (resumed.kind === 'ended') run.ended(resumed.end);
+  else {
+    run.take(resumed.tree, options.signal, resumed.rebuild);
+    // What takes a promise to be put back is back by then.
+    await new Promise((resolve) => setImmediate(resolve));
+    // Whoever takes it up is to read it before anything happens.
+    setImmediate(resumed.begin);
+  }
   return run;
 }
 
@@ -93,12 +113,20 @@ class HostRun<Output> implements Run<Output> {
   }
 
   begin(tree: Tree, input: RunInput, signal: AbortSignal | undefined): void {
+    this.take(tree, signal, () => {
+      const stop = this.#abortEarly ?? (signal?.aborted ? abortStop(reasonOf(signal), 'user') : undefined);
+      beginRun(tree.root, input, { stop });
+    });
+  }
+
+  /** The run of a tree, as `start` lets it begin. */
+  take(tree: Tree, signal: AbortSignal | undefined, start: () => void): void {
     this.#tree = tree;
     this.#startSeq = tree.merge.seq;
     const onAbort = () => this.abort(reasonOf(signal));
     tree.onRunEnded = (end) => {
       signal?.removeEventListener('abort', onAbort);
-      this.#ended(tree, end);
+      this.ended(end);
     };
     tree.onDetach = () => {
       this.#isDetached = this.#reader !== undefined;
@@ -108,12 +136,13 @@ class HostRun<Output> implements Run<Output> {
     publishInitialize(tree.root, tree.isResumed);
     for (const act of this.#early ?? []) act(tree);
     this.#early = undefined;
-    const stop = this.#abortEarly ?? (signal?.aborted ? abortStop(reasonOf(signal), 'user') : undefined);
-    beginRun(tree.root, input, { stop });
-    if (signal !== undefined && !this.#hasEnded) signal.addEventListener('abort', onAbort, { once: true });
+    start();
+    if (signal === undefined || this.#hasEnded) return;
+    signal.addEventListener('abort', onAbort, { once: true });
+    if (signal.aborted) onAbort();
   }
 
-  #ended(tree: Tree, end: RunEnd): void {
+  ended(end: RunEnd): void {
     this.#hasEnded = true;
     this.#reader?.finish();
     const { result, usage = {}, cost } = end.data;
@@ -126,7 +155,7 @@ class HostRun<Output> implements Run<Output> {
       usage,
       ...(cost !== undefined && { cost }),
       data: end.data,
-      sessionId: tree.sessionId,
+      sessionId: this.sessionId,
     });
   }
 

@@ -76,6 +76,7 @@ class SessionTree implements Tree {
   endReason = 'aborted';
   hasState = false;
   isClosed = false;
+  recovery: Tree['recovery'];
   storeError: Tree['storeError'];
   userId = 'local';
   traceContext: Tree['traceContext'];
@@ -163,6 +164,7 @@ export function createThread(
     projectsTo: undefined,
     hadSideEffects: false,
     instruction: undefined,
+    past: undefined,
     compactAgainAt: 0,
   };
   tree.host.threads.set(address, thread);
@@ -240,14 +242,18 @@ export function noteInHistory(history: History, event: AgentEvent, agentId: stri
     case 'tool_response':
       history.response(event.requestId, event);
       break;
-    case 'custom': {
-      const compaction =
-        event.kind === 'compact_boundary' && event.source === 'host' ? readCompaction(event.data) : undefined;
-      if (compaction !== undefined) history.compact(compaction);
+    case 'custom':
+      noteCustom(history, event);
       break;
-    }
     default:
   }
+}
+
+function noteCustom(history: History, { kind, source, data }: AgentEvent<'custom'>): void {
+  if (source !== 'host') return;
+  if (kind === 'interrupted') history.discard((data as { messageId: string }).messageId);
+  const compaction = kind === 'compact_boundary' ? readCompaction(data) : undefined;
+  if (compaction !== undefined) history.compact(compaction);
 }
 
 /** What the model says for a registered name: an agent's own tools go without its prefix. */

@@ -2,20 +2,20 @@ import { decideAfterFailure, siblingsToRestart } from '../kernel/supervision.js'
 import type { ChildOutcome } from './crew-state.js';
 import type { Thread } from './thread.js';
 
-/** Whether a child that failed starts again, when, and which live siblings with it; undefined: its failure goes up. */
+/** Whether a child that failed starts again (`at` is when it ended, epoch ms), when, and which live siblings with it; undefined: its failure goes up. */
 export function restartAfter(
   parent: Thread,
   child: Thread,
   restarts: readonly number[],
   outcome: ChildOutcome,
-  live: () => readonly Thread[],
+  { at, live }: { at: number; live: () => readonly Thread[] },
 ): { delayMs: number; recall: readonly Thread[] } | undefined {
   const supervise = parent.agent.definition.behaviour?.supervise;
   if (supervise === undefined || outcome.ok || outcome.end.reason === 'aborted') return undefined;
   const decision = decideAfterFailure({
     child: supervise.children?.[outcome.name],
     restarts,
-    now: parent.tree.host.clock.now(),
+    now: at,
     sideEffects: child.hadSideEffects,
   });
   if (decision.kind === 'escalate') return undefined;

@@ -27,6 +27,8 @@ import type { BudgetAccount, TreeBudget } from './budget.js';
 import type { CrewState } from './crew-state.js';
 import type { HostCore } from './host-core.js';
 import type { Question } from './questions.js';
+import type { ThreadPast } from './recovery/past.js';
+import type { Recovery } from './recovery/recovery.js';
 import type { RunModels } from './run-models.js';
 import type { Call } from './tool-call.js';
 
@@ -170,6 +172,8 @@ export interface Thread extends Origin {
   /** A tool without `readOnly` or `idempotent` has run here or below. */
   hadSideEffects: boolean;
   instruction: string | undefined;
+  /** What the log says of its run, in a tree that was taken up in the middle of it; used up as the run goes on. */
+  past: ThreadPast | undefined;
   /** Estimated tokens at which a compaction that came to nothing is tried again. */
   compactAgainAt: number;
 }
@@ -225,6 +229,8 @@ export interface Tree {
   /** Some state key is declared. */
   hasState: boolean;
   isClosed: boolean;
+  /** Of a tree that was taken up in the middle of a run. */
+  recovery: Recovery | undefined;
   storeError: { code: string; message: string } | undefined;
   userId: string;
   /** What the caller's own trace says of this run. */

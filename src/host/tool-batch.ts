@@ -5,6 +5,7 @@ import type { ToolResultData } from '../contracts/index.js';
 import { beginActivity, endActivity } from './activity.js';
 import { endRun } from './end-run.js';
 import { publishFault } from './fault.js';
+import { recoverCall } from './recovery/recover-call.js';
 import { publish } from './session-tree.js';
 import { commitUpdates } from './state-updates.js';
 import type { RunRecord, Thread } from './thread.js';
@@ -39,12 +40,17 @@ export function beginCalls(thread: Thread, pool: Pool): PoolEffect<StopOrder> {
       else schedule();
     });
   }
-  if (open === 0) queueMicrotask(settleBatch);
+  if (open === 0) {
+    queueMicrotask(() => {
+      applyState();
+      settleBatch();
+    });
+  }
   for (const call of calls) if (call.stage !== 'done') void clear(call);
 
   async function clear(call: Call): Promise<void> {
     beginActivity(call);
-    takeVerdict(call, await judge(call));
+    takeVerdict(call, await (call.past === undefined ? judge(call) : recoverCall(call)));
   }
 
   /** What waited while the mode changed is judged once more, in the mode that is on when it would run. */
@@ -55,7 +61,8 @@ export function beginCalls(thread: Thread, pool: Pool): PoolEffect<StopOrder> {
   }
 
   function takeVerdict(call: Call, refusal: ToolResultData | undefined): void {
-    if (call.stage === 'done') return;
+    // What goes on outside was taken up again, and runs.
+    if (call.stage === 'done' || call.stage === 'running') return;
     if (refusal !== undefined) return respond(call, refusal);
     call.stage = 'ready';
     call.actor?.send({ type: 'call.cleared' });
@@ -95,7 +102,7 @@ export function beginCalls(thread: Thread, pool: Pool): PoolEffect<StopOrder> {
       const { updates } = call;
       if (updates === undefined || updates.length === 0) continue;
       try {
-        commitUpdates(thread, updates);
+        commitUpdates(thread, updates, { requestId: call.requestId });
       } catch (thrown) {
         publishFault(thread, `the state of ${call.name}`, thrown, 'STATE_FAILED');
       }

@@ -2,6 +2,7 @@ import type { AnyActorRef } from 'xstate';
 import type { ToolCallSignal } from '../../machines/tool-call.machine.js';
 import type {
   AgentEventDraft,
+  Bag,
   ElicitationResponse,
   PermissionMode,
   SessionStreamData,
@@ -15,6 +16,7 @@ import type { ToolEntry } from './agent-tools.js';
 import { cancelDelegation } from './delegate.js';
 import { planExit } from './plan-mode.js';
 import { ask, cancelQuestion, newRequestId, type Question, type QuestionDraft } from './questions.js';
+import type { CallPast } from './recovery/past.js';
 import { publish } from './session-tree.js';
 import type { RunEnding, RunRecord, Thread } from './thread.js';
 
@@ -62,6 +64,8 @@ export interface Call extends Activity {
   answer: ((result: ToolResultData) => void) | undefined;
   result: ToolResultData | undefined;
   ending: RunEnding | undefined;
+  /** What the log says of it, where it was asked for before the process ended. */
+  past: CallPast | undefined;
   onDone: (() => void)[] | undefined;
 }
 
@@ -85,33 +89,26 @@ function standingOf({ tree }: Thread, entry: ToolEntry | undefined): CallClass {
 
 const MAX_ID_LENGTH = 64;
 
-/**
- * A call as the registry knows it: of the draft only id, name, arguments and place are taken. `from` is the call whose
- * result asked for it.
- */
-export function newCall(
-  thread: Thread,
-  draft: AgentEventDraft<'tool_request'>,
-  from?: { parent: Call; initiator: 'agent' | 'hook' },
-): Call {
-  const { agent } = thread;
-  const run = thread.run as RunRecord;
-  const entry =
-    agent.tools.byModelName.get(draft.name) ?? byRegisteredName(thread, draft.name) ?? planExit(thread, draft.name);
-  const { args, shown, brokenArgs } = readArgs(draft);
-  const parent = from?.parent;
-  const call: Call = {
+type CallIdentity = Pick<
+  Call,
+  'requestId' | 'executorRequestId' | 'entry' | 'name' | 'args' | 'brokenArgs' | 'messageId' | 'index' | 'parent'
+>;
+
+/** A call that nobody has looked at yet. */
+export function makeCall(thread: Thread, run: RunRecord, identity: CallIdentity): Call {
+  const { requestId, executorRequestId, entry, name, args, brokenArgs, messageId, index, parent } = identity;
+  return {
     thread,
     run,
-    requestId: takeRequestId(thread, draft.requestId),
-    executorRequestId: draft.requestId === '' || parent !== undefined ? undefined : draft.requestId,
+    requestId,
+    executorRequestId,
     entry,
-    name: entry?.registered ?? draft.name,
+    name,
     args,
     parsedArgs: undefined,
     brokenArgs,
-    messageId: draft.messageId,
-    index: draft.index,
+    messageId,
+    index,
     parent,
     depth: parent === undefined ? 0 : parent.depth + 1,
     standing: standingOf(thread, entry),
@@ -131,8 +128,37 @@ export function newCall(
     answer: undefined,
     result: undefined,
     ending: undefined,
+    past: undefined,
     onDone: undefined,
   };
+}
+
+/**
+ * A call as the registry knows it: of the draft only id, name, arguments and place are taken. `from` is the call whose
+ * result asked for it.
+ */
+export function newCall(
+  thread: Thread,
+  draft: AgentEventDraft<'tool_request'>,
+  from?: { parent: Call; initiator: 'agent' | 'hook' },
+): Call {
+  const { agent } = thread;
+  const run = thread.run as RunRecord;
+  const entry =
+    agent.tools.byModelName.get(draft.name) ?? byRegisteredName(thread, draft.name) ?? planExit(thread, draft.name);
+  const { args, shown, brokenArgs } = readArgs(draft);
+  const parent = from?.parent;
+  const call = makeCall(thread, run, {
+    requestId: takeRequestId(thread, draft.requestId),
+    executorRequestId: draft.requestId === '' || parent !== undefined ? undefined : draft.requestId,
+    entry,
+    name: entry?.registered ?? draft.name,
+    args,
+    brokenArgs,
+    messageId: draft.messageId,
+    index: draft.index,
+    parent,
+  });
   const event: AgentEventDraft<'tool_request'> = {
     type: 'tool_request',
     requestId: call.requestId,
@@ -194,7 +220,7 @@ export function describe(call: Call, args: unknown): Description {
   }
 }
 
-function byRegisteredName(thread: Thread, name: string): ToolEntry | undefined {
+export function byRegisteredName(thread: Thread, name: string): ToolEntry | undefined {
   if (!name.includes('.')) return undefined;
   for (const entry of thread.agent.tools.byModelName.values()) if (entry.registered === name) return entry;
   return undefined;
@@ -248,7 +274,15 @@ export function respond(call: Call, result: ToolResultData): void {
   call.answer = undefined;
   const { thread } = call;
   thread.tree.consumerCalls.delete(call.requestId);
-  publish(thread, { type: 'tool_response', requestId: call.requestId, name: call.name, ...ownFields(result) });
+  const event: AgentEventDraft<'tool_response'> = {
+    type: 'tool_response',
+    requestId: call.requestId,
+    name: call.name,
+    ...ownFields(result),
+  };
+  const effects = effectsOf(call);
+  if (effects !== undefined) event._meta = effects;
+  publish(thread, event);
   signal(
     call,
     result.isError ? (result.errorType === 'cancelled' ? 'call.cancelled' : 'call.failed') : 'call.succeeded',
@@ -261,6 +295,18 @@ export function respond(call: Call, result: ToolResultData): void {
   call.onDone = undefined;
   for (const task of tasks) task();
   endActivity(call);
+}
+
+/** What a result leads to beside what it says: whoever reads the log must not run the call to learn it. */
+function effectsOf({ ending, updates, run }: Call): Bag | undefined {
+  const isSilent = updates === undefined || updates.length === 0;
+  if (ending === undefined && isSilent && run.stop === undefined) return undefined;
+  return {
+    ...(ending !== undefined && { ending }),
+    ...(!isSilent && { updates }),
+    // A run that is being stopped is stopped, whoever goes on with its log; what the host stops it would stop again.
+    ...(run.stop !== undefined && run.stop.data.by !== 'host' && { stop: run.stop }),
+  };
 }
 
 /** Asks for the sake of a call; the question is withdrawn when the call ends before it is answered. */

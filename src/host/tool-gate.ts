@@ -89,7 +89,8 @@ async function judgeByPolicy(call: Call, raisedByHook: string | undefined): Prom
   if (tree.settings.permissionMode === 'dont_ask') {
     return errorResult('policy_denied', `denied: ${call.name} would need approval, and this mode asks nobody`);
   }
-  const nobody = nobodyToAsk(tree);
+  // What was asked before the process ended stays asked.
+  const nobody = tree.recovery?.hasApproval(call) ? undefined : nobodyToAsk(tree);
   if (nobody !== undefined) return errorResult('policy_denied', `denied: ${call.name} needs approval, and ${nobody}`);
   const hint = decision.outcome === 'ask_user' ? decision.hint : undefined;
   const { rule, commands } = decision;

@@ -25,10 +25,11 @@ export async function execute(call: Call): Promise<void> {
   const { tree } = thread;
   beginActivity(call);
   try {
+    const attempt = call.past === undefined ? 1 : ++call.past.attempts;
     tree.merge.record(thread, {
       type: 'custom',
       kind: 'tool_started',
-      data: { requestId: call.requestId, args: call.args, attempt: 1 },
+      data: { requestId: call.requestId, args: call.args, attempt },
     });
     // What was asked for is durable before it has an effect.
     const durable = settled(tree);
@@ -36,21 +37,40 @@ export async function execute(call: Call): Promise<void> {
     if (isDone(call)) return;
     signal(call, 'call.began');
     publish(thread, { type: 'tool_update', requestId: call.requestId, status: 'executing' });
-    const outcome = await runEntry(call);
-    if (isDone(call)) return;
-    call.ending = outcome.ending;
-    if (call.state !== undefined && !outcome.result.isError) call.updates = [...call.state.updates()];
-    let { result } = outcome;
-    if (result.tailCalls !== undefined) result = await withTailCalls(call, result, result.tailCalls);
-    if (tree.host.hookPoints.has('after_tool') && !isDone(call)) result = await afterTool(call, result);
-    const kept = isDone(call) ? undefined : keepWhole(call, result);
-    if (kept !== undefined) result = await kept;
-    if (!isDone(call)) respond(call, result);
+    await finish(call, await runEntry(call));
   } catch (thrown) {
     if (!isDone(call)) respond(call, thrownResult(thrown));
   } finally {
     endActivity(call);
   }
+}
+
+/** What was started before the process ended and goes on outside of it, in a child or at the consumer: awaited again, not started. */
+export async function rejoin(call: Call): Promise<void> {
+  call.stage = 'running';
+  beginActivity(call);
+  signal(call, 'call.cleared');
+  signal(call, 'call.began');
+  try {
+    await finish(call, await runEntry(call));
+  } catch (thrown) {
+    if (!isDone(call)) respond(call, thrownResult(thrown));
+  } finally {
+    endActivity(call);
+  }
+}
+
+/** From what a call came to, to its response. */
+async function finish(call: Call, outcome: ToolOutcome): Promise<void> {
+  if (isDone(call)) return;
+  call.ending = outcome.ending;
+  if (call.state !== undefined && !outcome.result.isError) call.updates = [...call.state.updates()];
+  let { result } = outcome;
+  if (result.tailCalls !== undefined) result = await withTailCalls(call, result, result.tailCalls);
+  if (call.thread.tree.host.hookPoints.has('after_tool') && !isDone(call)) result = await afterTool(call, result);
+  const kept = isDone(call) ? undefined : keepWhole(call, result);
+  if (kept !== undefined) result = await kept;
+  if (!isDone(call)) respond(call, result);
 }
 
 const isDone = (call: Call): boolean => call.stage === 'done';

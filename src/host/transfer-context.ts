@@ -37,12 +37,18 @@ export function memberStart(thread: Thread, crew: CrewState, input: ChildInput):
 }
 
 /** Gives a member its start. What it was shown is said in the log as `custom {kind: 'context'}`, never copied there. */
-export function activate(thread: Thread, crew: CrewState, child: Thread, { messages }: MemberStart): void {
+export function activate(
+  thread: Thread,
+  crew: CrewState,
+  child: Thread,
+  { messages }: MemberStart,
+  how: 'anew' | 'again' = 'anew',
+): void {
   const handed = (thread.run as RunRecord).handedOverBy;
   crew.activeMember = child.index;
   giveContext(child, messages);
   if (handed !== undefined) crew.view = [...messages];
-  if (handed === undefined && messages.length === 0) return;
+  if (how === 'again' || (handed === undefined && messages.length === 0)) return;
   const { context: contract = 'full' } = thread.agent.descriptor.composition ?? {};
   const data = { contract, upTo: thread.tree.merge.seq, ...(crew.summary !== undefined && { summary: crew.summary }) };
   thread.tree.merge.record(child, { type: 'custom', kind: 'context', data, source: 'host' });
@@ -109,7 +115,19 @@ export function announceTransfer(member: Thread, to: string, reason: string | un
 }
 
 function publishTransfer(thread: Thread, from: string, to: string, reason: string | undefined): void {
-  publish(thread, { type: 'agent_transfer', from, to, ...(reason !== undefined && { reason }), source: 'host' });
+  if (thread.past !== undefined && thread.past.transfers.length > 0) {
+    (thread.crew as CrewState).summary = thread.past.transfers.shift()?.summary;
+    return;
+  }
+  const summary = thread.crew?.summary;
+  publish(thread, {
+    type: 'agent_transfer',
+    from,
+    to,
+    ...(reason !== undefined && { reason }),
+    source: 'host',
+    ...(summary !== undefined && { _meta: { summary } }),
+  });
 }
 
 /** Makes what will drive a member, before anything goes over to it. Returns why it cannot be made; undefined when it can. */

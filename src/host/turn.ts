@@ -7,6 +7,7 @@ import { endRun, forcedEnd } from './end-run.js';
 import { limitEnd, spentEnd } from './limits.js';
 import { watchLoops } from './loop-watch.js';
 import { bestResult, checkOutput } from './output.js';
+import { endAsLogged, type NextStep, nextStep } from './recovery/rebuild.js';
 import { publishSteers } from './run-start.js';
 import { enter, leave, publish } from './session-tree.js';
 import type { RunEnd, RunRecord, Thread } from './thread.js';
@@ -15,6 +16,10 @@ import { Turn } from './turn-context.js';
 /** One turn of a thread as an effect of its session: reports what the turn needs, or ends the run. */
 export function beginTurn(thread: Thread, report: (event: SessionEvent) => void): Effect<StopOrder> {
   const run = thread.run as RunRecord;
+  if (thread.past?.isToBeTakenUp) {
+    const step = nextStep(thread, run);
+    if (step !== 'turn') return takeUp(thread, step, report);
+  }
   const { clock, abortTimeoutMs } = thread.tree.host;
   let turn: Turn | undefined;
   let cancelLimit: (() => void) | undefined;
@@ -32,7 +37,8 @@ export function beginTurn(thread: Thread, report: (event: SessionEvent) => void)
   const end = (how: RunEnd) => over(() => endRun(thread, how));
 
   enter(thread.tree);
-  if (thread.isPaused) {
+  const { recovery } = thread.tree;
+  if (thread.isPaused || recovery?.isHeld) {
     // Held at this boundary; nothing here moves the tree until it is let go.
     leave(thread.tree);
     thread.resumeTurn = () => {
@@ -41,6 +47,9 @@ export function beginTurn(thread: Thread, report: (event: SessionEvent) => void)
       start();
     };
     run.cutTurn = () => thread.resumeTurn?.();
+    recovery?.onBegin(() => {
+      if (!thread.isPaused) thread.resumeTurn?.();
+    });
   } else start();
 
   function start(): void {
@@ -68,6 +77,18 @@ export function beginTurn(thread: Thread, report: (event: SessionEvent) => void)
     order: () => run.cutTurn?.('stop'),
     dispose: () => over(() => {}),
   };
+}
+
+/** A thread whose log broke off behind a turn: it goes on with what that turn had come to. */
+function takeUp(
+  thread: Thread,
+  step: Exclude<NextStep, 'turn'>,
+  report: (event: SessionEvent) => void,
+): Effect<StopOrder> {
+  if (step === 'calls') report({ type: 'turn.needsTools' });
+  else if (step === 'answers') report({ type: 'turn.needsAnswers' });
+  else thread.tree.recovery?.onBegin(() => endAsLogged(thread));
+  return { order() {}, dispose() {} };
 }
 
 /** What a finished turn leads to. */

@@ -114,6 +114,24 @@ export interface RunOptions {
   traceContext?: TraceContext;
 }
 
+/** Of a run that goes on: what was given to it when it began stands in the log, save for tools with code and models. */
+export interface ResumeOptions extends Omit<RunOptions, 'sessionId' | 'userId' | 'ephemeral'> {
+  /** May be left out where the host knows the agent by name. */
+  agent?: AgentDefinition;
+  /** Takes what cannot be read out of a damaged log first. */
+  repair?: boolean;
+  /**
+   * Lets another definition go on with the session. It is told what has changed, and may return another state for the
+   * root; nothing leaves the state as it is.
+   */
+  migrate?: (session: {
+    /** `metadata.version` of the definition that the session was begun with. */
+    from?: string;
+    changes: readonly string[];
+    state: Record<string, unknown>;
+  }) => Record<string, unknown> | undefined | Promise<Record<string, unknown> | undefined>;
+}
+
 export interface RunResult<Output = unknown> {
   /** The reason is `completed`. */
   ok: boolean;
@@ -190,6 +208,11 @@ export interface Host {
     options?: RunOptions,
   ): Run<Output>;
   session(agent: AgentDefinition, options?: RunOptions): HostSession;
+  /**
+   * Goes on with the run that the log of a session breaks off in: its iterator begins behind the end of the log, with
+   * each pending request once more. Where the latest run had ended, the Run is over and has its result.
+   */
+  resume<Output = unknown>(sessionId: string, options?: ResumeOptions): Promise<Run<Output>>;
   /** What the log has after that point, then live, with no gap and no double; ends after the root's `stream_end` if no run follows. */
   attach(sessionId: string, options?: { after?: number | string }): AsyncIterable<AgentEvent>;
   list(agentName?: string): Promise<SessionSummary[]>;

@@ -40,6 +40,8 @@ export interface EventMerge<O extends Origin = Origin> {
   publish(origin: O, draft: AgentEventDraft): undefined | Promise<void>;
   /** The same for a piece of an agent's message, without a draft object. */
   publishMessage(origin: O, messageId: string, role: string, content: ContentPart[]): undefined | Promise<void>;
+  /** Gives an event that is in the log already to the readers once more, as it is. */
+  show(origin: O, event: AgentEvent): void;
   /** Stamps one event into the log only. */
   record(origin: O, draft: AgentEventDraft): void;
   /** Closes the message in flight of a thread: it goes to the log, whole. */
@@ -180,8 +182,12 @@ class Merge<O extends Origin> implements EventMerge<O>, MergeSource {
     return this.#deliver(origin, event, true);
   }
 
+  show(origin: O, event: AgentEvent): void {
+    void this.#deliver(origin, event, false);
+  }
+
   record(origin: O, draft: AgentEventDraft): void {
-    this.completeMessage(origin);
+    if (origin.message !== undefined && !WITHIN_MESSAGE.has(draft.type)) this.completeMessage(origin);
     this.#log.append(this.#stamped(origin, draft), origin);
   }
 
@@ -330,7 +336,7 @@ class Merge<O extends Origin> implements EventMerge<O>, MergeSource {
   #deliver(origin: Origin, event: AgentEvent, mayWait: boolean): undefined | Promise<void> {
     // Whoever shows progress without waiting for room shows no more of it than there is room for.
     if (origin.waiting > this.#highWater && event.type === 'tool_update') return undefined;
-    const entry: Entry = { event, seq: event.seq, origin: undefined, next: undefined };
+    const entry: Entry = { event, seq: this.seq, origin: undefined, next: undefined };
     this.tail.next = entry;
     this.tail = entry;
     if (this.#held !== undefined && this.seq > this.#heldUntilSeq) this.#held = undefined;

@@ -38,6 +38,8 @@ export interface History {
   /** A whole agent message. */
   model(messageId: string, content: readonly ContentPart[]): void;
   call(call: HistoryCall): void;
+  /** Takes the model's last message, with its calls, out again: it was broken off, and is asked for anew. */
+  discard(messageId: string): void;
   /** A text that is too long for a model is shortened here; the log has all of it. */
   response(requestId: string, result: Response): void;
   /** Puts `messages` in front: what another thread said before this one began. */
@@ -137,6 +139,14 @@ class ThreadHistory implements History {
     round.responses ??= new Map();
     round.responses.set(requestId, toFunctionResponse(call, result));
     if (round.responses.size === round.calls.length) this.#closeRound();
+  }
+
+  discard(messageId: string): void {
+    if (this.#round?.messageId !== messageId) return;
+    this.#round = undefined;
+    if (this.#heldBack === undefined) return;
+    this.#done.push(...this.#heldBack);
+    this.#heldBack = undefined;
   }
 
   preload(messages: readonly ModelMessage[]): void {

@@ -151,6 +151,8 @@ class Turn implements ModelTurn {
       const _meta: Record<string, unknown> = {};
       if (call.id !== undefined) _meta.providerId = call.id;
       if (call.brokenArgs !== undefined) _meta.brokenArgs = call.brokenArgs;
+      // Who reads a log that stops between two of them knows that there were more.
+      if (this.#calls.length > 1) _meta.calls = this.#calls.length;
       void this.context.publish({
         type: 'tool_request',
         requestId: call.id ?? '',

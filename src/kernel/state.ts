@@ -38,6 +38,8 @@ export interface StateScope {
   values(): Readonly<Bag>;
   /** A scope that starts from the record as it is at this moment. O(1), whatever the size of the record. */
   fork(): StateScope;
+  /** A scope of the same keys that holds `values` and has written `updates`: one that was before, from its log. */
+  restored(values: Readonly<Bag>, updates: readonly StateUpdate[]): StateScope;
   /** This scope's own writes in order, those committed into it included. Never what it was forked with. */
   updates(): readonly StateUpdate[];
   /** Key → current value, for the keys that `updates()` names. */
@@ -106,10 +108,10 @@ class OpenReducers extends Map<string, Reducer | undefined> {
 /** Kept beside the session: others write it, too. */
 const isShared = (key: string): boolean => key.startsWith('app:') || key.startsWith('user:');
 
-function scopeOf(reducers: Reducers, start: Readonly<Bag>): StateScope {
+function scopeOf(reducers: Reducers, start: Readonly<Bag>, written: readonly StateUpdate[] = []): StateScope {
   // Shared with every scope on either side of a fork: frozen, and replaced by a write.
   let record = start;
-  let own: StateUpdate[] = [];
+  let own: StateUpdate[] = [...written];
   const read = (key: string) => (Object.hasOwn(record, key) ? record[key] : undefined);
 
   const commit = (updates: readonly StateUpdate[]) => {
@@ -132,6 +134,17 @@ function scopeOf(reducers: Reducers, start: Readonly<Bag>): StateScope {
     set: (key, value) => commit([{ key, value }]),
     values: () => record,
     fork: () => scopeOf(reducers, record),
+    restored(values, updates) {
+      const kept: Bag = {};
+      for (const key of reducers.keys()) {
+        if (Object.hasOwn(values, key)) kept[key] = inertJson(values[key], `the value of state key "${key}"`);
+      }
+      return scopeOf(
+        reducers,
+        Object.freeze(kept),
+        updates.filter(({ key }) => reducers.has(key)),
+      );
+    },
     updates: () => own.slice(),
     delta: () => Object.fromEntries(own.map(({ key }) => [key, read(key)])),
     commit,

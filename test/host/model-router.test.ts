@@ -45,7 +45,7 @@ test('strategies are asked in order, the first answer counts, and it holds for i
   expect(routingIn(events)).toEqual([
     { by: 'size', requested: 'own', chosen: 'big', latencyMs: expect.any(Number), model: 'big' },
   ]);
-  expect(kinds(events, 'decision')).toMatchObject([{ data: { of: 'router', by: 'size', chosen: 'big' } }]);
+  expect(kinds(events, 'decision')).toMatchObject([{ data: { decision: 'router', by: 'size', chosen: 'big' } }]);
   // Another run is decided anew.
   for await (const _ of session.stream({ kind: 'message', content: 'more' }).stream);
   expect(asked).toEqual(['none', 'size', 'none', 'size']);

@@ -1,0 +1,156 @@
+import type { AgentEvent } from '../../contracts/index.js';
+import { textOf } from '../../kernel/content.js';
+import { errorResult } from '../../kernel/tool-result.js';
+import { createUsageTally } from '../../kernel/usage.js';
+import { endRun, stopRun } from '../end-run.js';
+import { FUNCTION_EXECUTOR } from '../function-node.js';
+import { watchLoops } from '../loop-watch.js';
+import { publish } from '../session-tree.js';
+import type { RunRecord, Thread } from '../thread.js';
+import type { ThreadPast, TurnPast } from './past.js';
+import { callsOf } from './recover-call.js';
+import type { Recovery } from './recovery.js';
+import { inputOf } from './run-input.js';
+
+/** Puts a thread that was just made where its log left it; nothing runs yet. `preloaded`: see `Thread`. */
+export function givePast(thread: Thread, past: ThreadPast): void {
+  thread.past = past;
+  thread.history = past.history;
+  thread.spawned = past.spawned;
+  thread.spentUsd = past.spentUsd;
+  thread.spentTokens = past.spentTokens;
+  if (past.hadSideEffects) thread.hadSideEffects = true;
+  if (thread.parent !== undefined && thread.tree.hasState) {
+    thread.state = thread.parent.state.restored(past.values, past.updates);
+  }
+}
+
+/** Goes on with the run that the log of a thread broke off in. Its actor is idle; it is started as by its message. */
+export function resumeRun(thread: Thread, past: ThreadPast): void {
+  const input = past.input as AgentEvent<'message'>;
+  const { tree } = thread;
+  const recovery = tree.recovery as Recovery;
+  thread.runId = thread.parent === undefined ? (input.runId ?? input.messageId) : thread.parent.runId;
+  thread.streamId = thread.parent === undefined ? tree.host.stamp.nextId() : thread.parent.streamId;
+  thread.end = undefined;
+  const run = recordOf(thread, past, input);
+  thread.run = run;
+  const { stop } = past;
+  // First: what is being stopped begins nothing more.
+  if (stop !== undefined) recovery.onBegin(() => stopRun(thread, stop));
+  thread.actor.send({ type: 'session.message' });
+}
+
+function recordOf(thread: Thread, past: ThreadPast, input: AgentEvent<'message'>): RunRecord {
+  const tally = createUsageTally();
+  tally.addTally(past.tally);
+  return {
+    input: inputOf(thread.agent, input),
+    inputText: textOf(input.content),
+    tally,
+    turns: past.turns,
+    llmCalls: past.llmCalls,
+    stop: undefined,
+    stoppedAt: 0,
+    left: undefined,
+    reached: undefined,
+    calls: [],
+    inbox: past.inbox,
+    lastText: past.lastText,
+    lastMessageId: past.lastMessageId,
+    ending: undefined,
+    handedOverBy: undefined,
+    historyFrom: past.historyFrom + thread.preloaded,
+    outputFaults: past.outputFaults,
+    graceUsed: false,
+    loops: past.loops,
+    workUsedMs: lengthOf(past.work),
+    workSince: 0,
+    working: 0,
+    cancelWorkTimer: undefined,
+    cutTurn: undefined,
+    interrupted: false,
+    models: past.route === undefined ? undefined : { route: past.route, accepted: new Map(), last: undefined },
+  };
+}
+
+/** How much time a list of stretches covers, however they overlap. */
+function lengthOf(stretches: readonly (readonly [from: number, to: number])[]): number {
+  let length = 0;
+  let upTo = Number.NEGATIVE_INFINITY;
+  for (const [from, to] of [...stretches].sort((a, b) => a[0] - b[0])) {
+    length += Math.max(0, to - Math.max(from, upTo));
+    upTo = Math.max(upTo, to);
+  }
+  return length;
+}
+
+/** What the run of a thread of turns goes on with. Asked once, when the thread is taken up. */
+export type NextStep = 'turn' | 'calls' | 'answers' | 'end';
+
+export function nextStep(thread: Thread, run: RunRecord): NextStep {
+  const past = thread.past as ThreadPast;
+  const { turn, questions } = past;
+  past.isToBeTakenUp = false;
+  if (past.ends !== undefined) return 'end';
+  if (turn !== undefined && turn.calls.length > 0 && isComplete(turn)) {
+    run.calls = callsOf(thread, run, { ...past, turn });
+    if (turn.isWhole) return 'calls';
+    // It was just asked for: whether it goes round in circles is still to be looked at.
+    const loop = watchLoops(thread, run, turn.spoke);
+    if (loop === undefined) return 'calls';
+    past.ends = loop;
+    return 'end';
+  }
+  if (turn !== undefined && !turn.isWhole) discard(thread, run, turn);
+  // A function that is run again begins with the state that it began with.
+  if (thread.agent.driver.descriptor.executor === FUNCTION_EXECUTOR && thread.parent !== undefined) {
+    thread.state = thread.parent.state.restored(past.valuesAtStart, []);
+  }
+  const recovery = thread.tree.recovery as Recovery;
+  let isAsking = false;
+  for (const question of questions) {
+    const { request, response } = question;
+    const executorRequestId = request._meta?.executorRequestId;
+    if (typeof executorRequestId !== 'string') {
+      // Asked from within a turn, which is made again and asks again.
+      recovery.restore(thread, thread, question);
+    } else if (response === undefined) {
+      isAsking = true;
+      const restored = recovery.restore(thread, {}, question);
+      restored.take = (answer) =>
+        run.inbox.push({ kind: 'elicitation_response', requestId: executorRequestId, response: answer });
+    } else {
+      const { action, content } = response;
+      const answer = content === undefined ? { action } : { action, content };
+      run.inbox.push({ kind: 'elicitation_response', requestId: executorRequestId, response: answer });
+    }
+  }
+  return isAsking ? 'answers' : 'turn';
+}
+
+/** All calls that the model asked for are in the log. */
+const isComplete = ({ calls, expected, isWhole }: TurnPast) => isWhole || calls.length >= expected;
+
+/** A model call that broke off is made again; what was said of it stays in the log, and is no part of the history. */
+function discard(thread: Thread, run: RunRecord, { messageId, calls, inbox }: TurnPast): void {
+  run.turns--;
+  run.inbox = inbox;
+  run.lastText = '';
+  publish(thread, { type: 'custom', kind: 'interrupted', data: { messageId }, source: 'host' });
+  for (const { request, response } of calls) {
+    if (response !== undefined) continue;
+    const { requestId, name } = request;
+    const result = errorResult(
+      'cancelled',
+      'cancelled: the process ended before the model had asked for all its calls',
+    );
+    publish(thread, { type: 'tool_response', requestId, name, ...result });
+  }
+}
+
+/** The end that a run had come to, and that was not told any more. */
+export function endAsLogged(thread: Thread): void {
+  const { ends } = thread.past as ThreadPast;
+  if (ends !== undefined) endRun(thread, ends);
+}

@@ -1,0 +1,216 @@
+import type { AgentDefinition, AgentEvent, Bag, SessionHandle, ToolDescriptor } from '../../contracts/index.js';
+import { TroupeError, throwProblems } from '../../kernel/errors.js';
+import { schemaCompileFault } from '../../kernel/schema.js';
+import type { HostCore } from '../host-core.js';
+import { announce, assertSessionId, begin, isOpen, prepare } from '../open-session.js';
+import { resumeOptionFaults } from '../option-keys.js';
+import { assertAgent, type Past, readPast } from '../recover-idle.js';
+import type { CompiledAgent, RunEnd, Tree } from '../thread.js';
+import type { ResumeOptions, RunOptions } from '../types.js';
+import { assertDefinition, changesSince, type DefinitionMark, readMark } from './definition-mark.js';
+import type { ThreadPast } from './past.js';
+import { givePast, resumeRun } from './rebuild.js';
+import { RECOVERY_SCHEMA } from './recover-call.js';
+import { createRecovery } from './recovery.js';
+
+/** A session as `host.resume` found it: a run to go on with, or one that had ended. */
+export type Resumed =
+  | {
+      readonly kind: 'broken';
+      readonly tree: Tree;
+      /** Puts everything where it was. Then it waits for `begin`. */
+      rebuild(): void;
+      begin(): void;
+    }
+  | { readonly kind: 'ended'; readonly end: RunEnd };
+
+/**
+ * Takes up a stored session where its log breaks off. Rejects with `SESSION_NOT_FOUND`, `SESSION_BUSY`,
+ * `SESSION_LOCKED`, `SESSION_DAMAGED`, `DEFINITION_CHANGED`, `UNKNOWN_AGENT`, or `SESSION_STALE` where nothing was begun.
+ */
+export function openResumed(host: HostCore, sessionId: string, options: ResumeOptions): Promise<Resumed> {
+  throwProblems(resumeOptionFaults(options), 'INVALID_OPTION');
+  assertSessionId(sessionId);
+  if (host.isClosing) throw new TroupeError({ code: 'HOST_CLOSED', message: 'this host is closed; make a new one' });
+  if (host.opening.has(sessionId) || host.trees.has(sessionId)) throw isOpen(sessionId);
+  return announce(host, sessionId, openNow(host, sessionId, options));
+}
+
+async function openNow(host: HostCore, sessionId: string, options: ResumeOptions): Promise<Resumed> {
+  await host.closing.get(sessionId);
+  const handle = await loadWhole(host, sessionId, options.repair === true);
+  try {
+    return await take(host, handle, options);
+  } catch (thrown) {
+    await handle.close();
+    throw thrown;
+  }
+}
+
+/** A log that has lost something in its middle is repaired first, or refused. */
+async function loadWhole(host: HostCore, sessionId: string, repair: boolean): Promise<SessionHandle> {
+  const handle = await host.store.load(sessionId);
+  const damaged = handle.gaps?.filter((gap) => gap.kind !== 'torn') ?? [];
+  if (damaged.length === 0) return handle;
+  await handle.close();
+  const [first] = damaged;
+  if (!repair || host.store.repair === undefined) {
+    throw new TroupeError({
+      code: 'SESSION_DAMAGED',
+      message: `the log of session "${sessionId}" is damaged at line ${first?.line} (behind event ${first?.afterSeq}): ${first?.reason}; resume it with { repair: true }`,
+    });
+  }
+  await host.store.repair(sessionId);
+  return host.store.load(sessionId);
+}
+
+async function take(host: HostCore, handle: SessionHandle, options: ResumeOptions): Promise<Resumed> {
+  const events: AgentEvent[] = [];
+  for await (const event of handle.events) events.push(event);
+  const agent = options.agent ?? host.agents.get(handle.agentName);
+  if (agent === undefined) throw unknownAgent(host, handle);
+  await host.toolsets?.ready(agent);
+  const logged = settingsIn(events);
+  const runOptions = runOptionsOf(options, logged);
+  const compiled = prepare(host, agent as AgentDefinition, runOptions);
+  assertAgent(compiled, handle);
+  if (options.migrate === undefined) assertDefinition(handle.id, logged.mark, compiled);
+  const past = await readPast(compiled, handle, events);
+  if (past === undefined) throw notBegun(handle.id);
+  const { run } = past;
+  if (run === undefined) {
+    if (past.end === undefined) throw notBegun(handle.id);
+    await handle.close();
+    return { kind: 'ended', end: past.end };
+  }
+  if (run.stranger !== undefined) {
+    throw new TroupeError({
+      code: 'DEFINITION_CHANGED',
+      message: `session "${handle.id}" has a thread "${run.stranger}", for which "${compiled.definition.name}" has no agent`,
+    });
+  }
+  if (run.root.input === undefined) throw notBegun(handle.id);
+  await handle.lock?.();
+  await readSchemas(run.root);
+  if (options.migrate !== undefined) await migrate(compiled, past, logged.mark, options.migrate);
+  return rebuild(host, compiled, { handle, past, options: runOptions, root: run.root });
+}
+
+function rebuild(
+  host: HostCore,
+  compiled: CompiledAgent,
+  { handle, past, options, root }: { handle: SessionHandle; past: Past; options: RunOptions; root: ThreadPast },
+): Resumed {
+  const permissionMode = options.permissionMode ?? past.permissionMode;
+  const model = options.model ?? past.model;
+  const tree = begin(
+    host,
+    compiled,
+    {
+      ...options,
+      oneRun: true,
+      ...(permissionMode !== undefined && { permissionMode }),
+      ...(model !== undefined && { model }),
+    },
+    handle.id,
+    handle,
+    past,
+  );
+  const recovery = createRecovery();
+  tree.recovery = recovery;
+  givePast(tree.root, root);
+  return {
+    kind: 'broken',
+    tree,
+    rebuild: () => resumeRun(tree.root, root),
+    begin: () => recovery.begin(),
+  };
+}
+
+/** What a run was given beside its agent, as its `initialize` has it. */
+interface Logged {
+  readonly mark: DefinitionMark | undefined;
+  readonly tools: readonly ToolDescriptor[];
+  readonly options: Bag;
+}
+
+function settingsIn(events: readonly AgentEvent[]): Logged {
+  let mark: DefinitionMark | undefined;
+  let tools: readonly ToolDescriptor[] = [];
+  let options: Bag = {};
+  for (const event of events) {
+    if (event.threadId !== undefined) continue;
+    if (event.type === 'session_update' && event.tools !== undefined && event.source === 'user') tools = event.tools;
+    if (event.type !== 'initialize') continue;
+    const { definition, run } = (event._meta ?? {}) as { definition?: unknown; run?: Bag };
+    mark = readMark(definition) ?? mark;
+    options = run ?? {};
+    tools = Array.isArray(run?.tools) ? run.tools : tools;
+  }
+  return { mark, tools, options };
+}
+
+function runOptionsOf(given: ResumeOptions, logged: Logged): RunOptions {
+  const { agent, repair, migrate: _, tools = [], ...own } = given;
+  const named = new Set(tools.map(({ name }) => name));
+  const kept = logged.tools.filter(({ name }) => !named.has(name));
+  const { hostToolExecution, maxBudgetUsd, generation } = logged.options;
+  const options: RunOptions = {
+    ...(typeof hostToolExecution === 'boolean' && { hostToolExecution }),
+    ...(typeof maxBudgetUsd === 'number' && { maxBudgetUsd }),
+    ...(generation !== undefined && { generation: generation as NonNullable<RunOptions['generation']> }),
+    ...own,
+  };
+  if (kept.length + tools.length > 0) options.tools = [...tools, ...kept];
+  return options;
+}
+
+async function migrate(
+  compiled: CompiledAgent,
+  past: Past,
+  before: DefinitionMark | undefined,
+  take: NonNullable<ResumeOptions['migrate']>,
+): Promise<void> {
+  const changes = before === undefined ? [] : changesSince(before, compiled);
+  if (changes.length === 0) return;
+  const state = await take({
+    ...(before?.version !== undefined && { from: before.version }),
+    changes,
+    state: structuredClone(past.state),
+  });
+  if (state === undefined) return;
+  for (const key of Object.keys(past.state)) delete past.state[key];
+  Object.assign(past.state, state);
+}
+
+/** An answer is judged where it is given: what judges it is there before the question is open again. */
+async function readSchemas(root: ThreadPast): Promise<void> {
+  await schemaCompileFault(RECOVERY_SCHEMA);
+  for (const thread of threadsBelow(root)) {
+    const ofCalls = thread.turn?.calls.flatMap((call) => call.questions) ?? [];
+    for (const { request, response } of [...ofCalls, ...thread.questions]) {
+      if (response === undefined && request.requestedSchema !== undefined) {
+        await schemaCompileFault(request.requestedSchema);
+      }
+    }
+  }
+}
+
+function* threadsBelow(thread: ThreadPast): Generator<ThreadPast> {
+  yield thread;
+  for (const child of thread.children) yield* threadsBelow(child);
+}
+
+const notBegun = (sessionId: string) =>
+  new TroupeError({
+    code: 'SESSION_STALE',
+    message: `session "${sessionId}" holds no run to go on with: give it a message (host.run(agent, input, { sessionId }))`,
+  });
+
+function unknownAgent({ agents }: HostCore, { id, agentName }: SessionHandle): TroupeError {
+  const known = [...agents.keys()].join(', ') || 'none';
+  return new TroupeError({
+    code: 'UNKNOWN_AGENT',
+    message: `session "${id}" is one of "${agentName}", which this host does not know (known: ${known}); give { agent }, or createHost({ agents })`,
+  });
+}
