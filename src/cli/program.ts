@@ -67,6 +67,8 @@ function createProgram({
     .option('--script <file>', 'answer every model call from a script (YAML or JSON): no key, no network')
     .option('--max-budget-usd <amount>', 'end the run before it costs more')
     .option('--root <folder>', 'the folder that workspace tools may read (default: the current one)')
+    .option('--store <dir>', 'the directory that keeps the session (default: .troupe)')
+    .option('--ephemeral', 'keep nothing')
     .option('--json', 'print the events as JSON lines on stdout, and nothing else there')
     .option('-y, --yes', 'say yes to every tool that asks for confirmation')
     .option('--no', 'say no to every tool that asks for confirmation')
@@ -140,6 +142,64 @@ function createProgram({
       done(await policyExplainCommand({ ...options, tool, args }, io, policyParts(io)));
     });
 
+  const sessions = command(
+    'sessions',
+    'List, show, export, repair or delete stored sessions.',
+    'troupe sessions list --store .troupe',
+  );
+  const sessionsCommand = (usage: string, description: string, sample: string) =>
+    sessions
+      .command(usage)
+      .description(description)
+      .option('--store <dir>', 'the directory that keeps them (default: .troupe)')
+      .helpOption('-h, --help', 'print this help')
+      .addHelpText('after', example(sample));
+  const stored = async (dir: string | undefined) => {
+    const { openStore } = await import('./store-place.js');
+    return openStore(dir, io);
+  };
+
+  sessionsCommand('list', 'List stored sessions, newest first.', 'troupe sessions list --json')
+    .option('--agent <name>', 'those of one agent or team')
+    .option('--json', 'print a list as JSON')
+    .action(async (options: StoreFlags & { agent?: string }) => {
+      const { sessionsListCommand } = await import('./sessions.js');
+      done(await sessionsListCommand(options, io, await stored(options.store)));
+    });
+
+  sessionsCommand('show <id>', 'Say what happened in a session.', 'troupe sessions show 0f3a')
+    .option('--json', 'print what it is, its state and its events as one JSON object')
+    .action(async (id: string, options: StoreFlags) => {
+      const { sessionsShowCommand } = await import('./sessions.js');
+      done(await sessionsShowCommand({ ...options, id }, io, await stored(options.store)));
+    });
+
+  sessionsCommand('export <id>', 'Write its events as JSON lines.', 'troupe sessions export 0f3a > run.jsonl')
+    .option('-o, --output <file>', 'into a file that is not there yet, not to stdout')
+    .action(async (id: string, options: StoreFlags & { output?: string }) => {
+      const { sessionsExportCommand } = await import('./sessions.js');
+      done(await sessionsExportCommand({ ...options, id }, io, await stored(options.store)));
+    });
+
+  sessionsCommand(
+    'repair <id>',
+    'Take what cannot be read out of its log, so that it can be written on.',
+    'troupe sessions repair 0f3a',
+  )
+    .option('--json', 'print what was taken out as JSON')
+    .action(async (id: string, options: StoreFlags) => {
+      const { sessionsRepairCommand } = await import('./sessions.js');
+      done(await sessionsRepairCommand({ ...options, id }, io, await stored(options.store)));
+    });
+
+  sessionsCommand('delete [ids...]', 'Delete sessions and all that hangs on them.', 'troupe sessions delete 0f3a 1b2c')
+    .option('--older-than <age>', 'all whose last event is older, as 30d, 12h or 8w')
+    .option('--json', 'print the ids as JSON')
+    .action(async (ids: string[], options: StoreFlags & { olderThan?: string }) => {
+      const { sessionsDeleteCommand } = await import('./sessions.js');
+      done(await sessionsDeleteCommand({ ...options, ids }, io, await stored(options.store)));
+    });
+
   command('init [folder]', 'Make a project that runs offline at once.', 'troupe init demo').action(
     async (folder: string | undefined) => {
       const { initCommand } = await import('./init.js');
@@ -163,9 +223,16 @@ interface RunFlags {
   script?: string;
   maxBudgetUsd?: string;
   root?: string;
+  store?: string;
+  ephemeral?: boolean;
   json?: boolean;
   yes?: boolean;
   no?: boolean;
+}
+
+interface StoreFlags {
+  store?: string;
+  json?: boolean;
 }
 
 interface ExplainFlags {

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { AgentEvent } from '../contracts/events.js';
-import type { AgentDefinition, ModelInterface, ToolDefinition } from '../contracts/index.js';
+import type { AgentDefinition, ModelInterface, SessionProvider, ToolDefinition } from '../contracts/index.js';
 import type { Host, HostOptions, Run, RunResult } from '../host/types.js';
 import { chooseModel, withModelHint } from './choose-model.js';
 import { type CommandIo, showCursor } from './command-io.js';
@@ -25,6 +25,9 @@ export interface RunCommand {
   script?: string | undefined;
   maxBudgetUsd?: string | undefined;
   root?: string | undefined;
+  /** Directory of the sessions. */
+  store?: string | undefined;
+  ephemeral?: boolean | undefined;
 }
 
 /** What the command is made of, so that it can be tested without a model. */
@@ -35,6 +38,7 @@ export interface RunParts {
   ): Promise<{ definition: AgentDefinition; script?: string | undefined; notices: readonly string[] }>;
   loadModel(scriptPath: string): Promise<ModelInterface>;
   workspaceTools(root: string): readonly ToolDefinition[];
+  openStore(dir: string | undefined): SessionProvider;
   createHost(options: HostOptions): Host;
   prompter(signal: AbortSignal): Promise<Prompter>;
 }
@@ -62,6 +66,7 @@ export async function runCommand(command: RunCommand, io: CommandIo, parts: RunP
     const host = parts.createHost({
       ...(scripted === undefined ? {} : { models: { scripted } }),
       tools: parts.workspaceTools(resolve(io.cwd, command.root ?? '.')),
+      store: parts.openStore(command.store),
       elicitation: canAsk || answersItself ? 'respond' : 'deny',
       agents: [loaded.definition],
     });
@@ -98,6 +103,7 @@ function startRun(
       ...(mode === undefined ? {} : { permissionMode: mode }),
       ...(model === undefined ? {} : { model }),
       ...(maxBudgetUsd === undefined ? {} : { maxBudgetUsd }),
+      ...(command.ephemeral === true ? { ephemeral: true } : {}),
     });
   } catch (thrown) {
     throw withModelHint(thrown, { isScripted });
@@ -157,6 +163,8 @@ function endSentence({ reason, data }: RunResult): string {
 
 function checkOptions(command: RunCommand): number | undefined {
   if (command.yes === true && command.no === true) throw badUse('--yes and --no exclude each other: give one of them');
+  if (command.ephemeral === true && command.store !== undefined)
+    throw badUse('--store and --ephemeral exclude each other: give one of them');
   if (command.mode !== undefined && ![...modes, ...foreignModes].includes(command.mode))
     throw badUse(`no mode "${command.mode}": choose one of ${modes.join(', ')}`);
   if (command.maxBudgetUsd === undefined) return undefined;

@@ -1,4 +1,4 @@
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import type {
   RepairReport,
   SessionHandle,
@@ -16,6 +16,7 @@ import { createLocks } from './file/lock.js';
 import { headerLine, LOG_FORMAT, type LogHeader } from './file/log-line.js';
 import { notFound, openLog } from './file/open-log.js';
 import { repairLog } from './file/repair.js';
+import { restoreShared } from './file/restore-shared.js';
 import { sortRecords, writeLog } from './file/rewrite-log.js';
 import { sessionFiles, sessionsDirectory } from './file/session-files.js';
 import { assertSessionId } from './file/session-id.js';
@@ -82,6 +83,7 @@ export function fileStore(options: FileStoreOptions): FileStore {
     } catch (thrown) {
       if (codeOf(thrown) !== 'ENOENT') throw thrown;
       await files.mkdir(sessions, true);
+      for (const above of [root, dirname(root)]) await syncDirectory(files, above);
       await files.mkdir(path);
     }
   }
@@ -117,14 +119,19 @@ export function fileStore(options: FileStoreOptions): FileStore {
         await files.close(fd);
       }
     };
-    return await doing(`session "${id}" cannot be made`, make().catch(refuseTaken(id)));
+    const handle = await doing(`session "${id}" cannot be made`, make().catch(refuseTaken(id)));
+    await restoreShared(parts, root, rest, {});
+    return handle;
   }
 
   const load = async (id: string): Promise<FileHandle> => {
     assertSessionId(id);
     await parts.writers.get(id)?.settled();
     const paths = sessionFiles(root, id);
-    return new FileHandle(parts, paths, await openLog(files, paths, id));
+    const found = await openLog(files, paths, id);
+    // To read changes nothing: where it cannot be written, or is not wanted to be, the logs have it.
+    await restoreShared(parts, root, found.header.metadata, Object.fromEntries(found.scan.state)).catch(() => {});
+    return new FileHandle(parts, paths, found);
   };
 
   async function fork(
@@ -148,6 +155,7 @@ export function fileStore(options: FileStoreOptions): FileStore {
         const forkedFrom = { id: sourceId, at: Math.min(at, scan.lastSeq) };
         const metadata = { ...header.metadata, ...given };
         await writeLog(files, draft.log, { ...header, id, metadata, forkedFrom }, fd, kept);
+        await syncDirectory(files, draft.directory);
       } finally {
         await files.close(fd);
       }

@@ -2,6 +2,7 @@ import type { RunParts } from '../../src/cli/run.js';
 import type { AgentDefinition, AgentEvent } from '../../src/contracts/index.js';
 import { agent } from '../../src/define/agent.js';
 import type { Host, HostOptions, Run, RunOptions, RunResult } from '../../src/host/types.js';
+import { memoryStore } from '../../src/stores/memory.js';
 import { eventList, type Step } from './event-list.js';
 
 export interface FakeRun {
@@ -89,6 +90,7 @@ export function fakeHost(run: FakeRun, more: Partial<RunParts> & { definition?: 
       loadDefinition: async () => ({ definition, notices: [] }),
       loadModel: async () => ({ generate: () => Promise.reject(), generateStream: () => Promise.reject() }) as never,
       workspaceTools: () => [],
+      openStore: memoryStore,
       createHost(options) {
         hostOptions.push(options);
         return host;

@@ -16,23 +16,28 @@ export async function listSessions(
   agentName: string | undefined,
   scope: { appName?: string; userId?: string },
 ): Promise<SessionSummary[]> {
+  const found = (await summaries(parts, root)).filter(({ agentName: of, metadata }) => {
+    if (agentName !== undefined && of !== agentName) return false;
+    if (scope.appName !== undefined && metadata.appName !== scope.appName) return false;
+    return scope.userId === undefined || metadata.userId === scope.userId;
+  });
+  return found.map(toListed).sort((a, b) => compare(b.lastUpdateTime, a.lastUpdateTime) || compare(a.id, b.id));
+}
+
+/** Of every session there is, in no order. */
+export async function summaries(parts: StoreParts, root: string): Promise<Summary[]> {
   const directory = sessionsDirectory(root);
   const names = (await doing(`${directory} cannot be read`, orMissing(parts.files.names(directory)))) ?? [];
-  const found: SessionSummary[] = [];
+  const found: Summary[] = [];
   const left = names.filter((name) => !name.startsWith('.')).values();
   const take = async () => {
     for (const name of left) {
       const summary = await summaryOf(parts, root, name);
-      if (summary === undefined) continue;
-      const { metadata } = summary;
-      if (agentName !== undefined && summary.agentName !== agentName) continue;
-      if (scope.appName !== undefined && metadata.appName !== scope.appName) continue;
-      if (scope.userId !== undefined && metadata.userId !== scope.userId) continue;
-      found.push(toListed(summary));
+      if (summary !== undefined) found.push(summary);
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, take));
-  return found.sort((a, b) => compare(b.lastUpdateTime, a.lastUpdateTime) || compare(a.id, b.id));
+  return found;
 }
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
@@ -69,7 +74,9 @@ async function sumUp(parts: StoreParts, root: string, id: string): Promise<Summa
   const read = await readSummary(files, paths.summary);
   const before = read?.id === id ? read : undefined;
   if (before !== undefined && isFresh(before, facts)) return before;
-  const { scan, header, lastUpdateTime } = await openLog(files, paths, id, scanFrom(before, facts));
+  // While it is being written it only grows. What nobody writes and is another than it was may be so anywhere.
+  const grows = before !== undefined && (await parts.locks.isTaken(paths.directory));
+  const { scan, header, lastUpdateTime } = await openLog(files, paths, id, grows ? scanFrom(before, facts) : undefined);
   const { lastSeq, reservedSeq, count: eventCount, state, lines, size, ino, gaps, last, torn } = scan;
   const { agentName, metadata, forkedFrom } = header;
   const summary: Summary = {

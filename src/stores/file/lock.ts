@@ -17,6 +17,8 @@ export interface Locks {
   /** Takes the lock of a session; at once also that of a dead owner. Rejects with `SESSION_LOCKED`, naming the owner. */
   take(sessionId: string, directory: string): Promise<void>;
   release(directory: string): Promise<void>;
+  /** Whether somebody who may be alive holds the lock of a session. */
+  isTaken(directory: string): Promise<boolean>;
 }
 
 /**
@@ -119,6 +121,12 @@ export function createLocks(files: FilePort, root: string): Locks {
         retryable: true,
       });
     },
+    async isTaken(sessionDirectory) {
+      const held = await readOwner(files, join(sessionDirectory, 'lock'));
+      if (held === undefined) return false;
+      const { ino } = await files.factsAt(directory);
+      return !(await isDead(held, { ...standpoint(), place: ino }));
+    },
     async release(sessionDirectory) {
       await orMissing(files.unlink(join(sessionDirectory, 'lock')));
     },
@@ -161,7 +169,7 @@ async function readOwner(files: FilePort, path: string): Promise<Owner | undefin
 }
 
 /** Whether the owner is known to be gone. Of one on another machine nothing is known. */
-async function isDead(owner: Owner, me: Owner): Promise<boolean> {
+async function isDead(owner: Owner, me: Standpoint & Pick<Owner, 'place'>): Promise<boolean> {
   if (owner.place !== me.place) return true;
   if (owner.host === me.host && owner.boot !== me.boot) return true;
   if (owner.host !== me.host || owner.network !== me.network) return false;
@@ -171,7 +179,7 @@ async function isDead(owner: Owner, me: Owner): Promise<boolean> {
 function isLocked(sessionId: string, owner: Owner, me: Owner, lock: string): TroupeError {
   const isHere = owner.host === me.host && owner.network === me.network;
   const who =
-    owner.token === me.token
+    isHere && owner.pid === me.pid
       ? `another handle of this process (${owner.pid})`
       : `process ${owner.pid}${owner.host === me.host ? '' : ` on ${owner.host}`}`;
   const what = isHere ? 'end it, or wait for it' : `if it is gone for good, delete ${lock}`;

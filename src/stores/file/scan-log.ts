@@ -106,7 +106,7 @@ function takeTail(scan: LogScan, bytes: Buffer): void {
   scan.torn = undefined;
   if (bytes.length === 0) return;
   lookAt(bytes, 0, bytes.length, facts);
-  if (facts.kind === 'bad') {
+  if (facts.kind === 'bad' && !holdsRecord(bytes)) {
     refuseNewer(bytes, 0, bytes.length);
     scan.torn = { from, to: from + bytes.length };
     return;
@@ -115,6 +115,18 @@ function takeTail(scan: LogScan, bytes: Buffer): void {
   takeLine(scan, bytes, 0, bytes.length, from);
   scan.size = from + bytes.length;
   scan.endsOpen = true;
+}
+
+/** A whole record that something else stands behind was not torn: its end of line was changed. */
+function holdsRecord(bytes: Buffer): boolean {
+  const starts = recordStarts(bytes, 0, bytes.length);
+  return starts.some((from, index) => {
+    const to = starts[index + 1] ?? bytes.length;
+    return [to, to - 1].some((until) => {
+      lookAt(bytes, from, until, facts);
+      return facts.kind !== 'bad';
+    });
+  });
 }
 
 const facts: LineFacts = { kind: 'bad', seq: 0, changesState: false, eventAt: 0 };

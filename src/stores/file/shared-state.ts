@@ -11,8 +11,10 @@ export interface SharedState {
   read(owner: SessionMetadata): Bag;
   /** Sets keys for all; those without a prefix are left aside. Resolves once others can read them. */
   write(owner: SessionMetadata, changes: ReadonlyMap<string, StateEntry>, isLate?: boolean): Promise<void>;
-  /** Whether the file of an application or user is missing, so that it has to be put together from the sessions. */
-  missing(owner: SessionMetadata): Promise<boolean>;
+  /** Whether there is no file of what an application, or a user of it, shares. */
+  isMissing(of: 'app' | 'user', owner: SessionMetadata): Promise<boolean>;
+  /** Sees to it that the application has a file, if an empty one. */
+  begin(owner: SessionMetadata): Promise<void>;
 }
 
 const isShared = (key: string) => key.startsWith('app:') || key.startsWith('user:');
@@ -50,9 +52,8 @@ export function createSharedState(files: FilePort, root: string): SharedState {
         user.size > 0 ? ofUser(owner).write(user, isLate) : undefined,
       ]);
     },
-    async missing(owner) {
-      return (await ofApp(owner).isMissing()) || (await ofUser(owner).isMissing());
-    },
+    isMissing: (of, owner) => (of === 'app' ? ofApp(owner) : ofUser(owner)).isMissing(),
+    begin: (owner) => ofApp(owner).write(new Map(), true),
   };
 }
 
@@ -84,7 +85,12 @@ class Shelf {
       await this.#files.factsAt(this.#path);
       return false;
     } catch {
-      return this.#writing === undefined;
+      // It was there and is gone: what it said is not what counts.
+      if (this.#writing !== undefined) return false;
+      this.#entries = {};
+      this.#values = {};
+      this.#seen = '';
+      return true;
     }
   }
 

@@ -41,9 +41,9 @@ export const isFresh = ({ log }: Summary, { ino, size, mtimeMs }: FileFacts): bo
   log.ino === ino && log.size === size && log.mtimeMs === mtimeMs;
 
 /** A scan that goes on where the summary ends, when the log has only grown since. */
-export function scanFrom(summary: Summary | undefined, { ino, size }: FileFacts): LogScan {
+export function scanFrom(summary: Summary, { ino, size }: FileFacts): LogScan {
   const scan = newScan(ino);
-  if (summary === undefined || summary.log.ino !== ino || summary.log.size >= size || summary.damaged > 0) return scan;
+  if (summary.log.ino !== ino || summary.log.size >= size || summary.damaged > 0) return scan;
   const { log, lastSeq, reservedSeq, eventCount, state, id, agentName, metadata } = summary;
   return Object.assign(scan, {
     header: { troupe: 'session-log', format: 1, id, agentName, metadata },

@@ -1,0 +1,14 @@
+import { resolve } from 'node:path';
+import { type FileStore, fileStore } from '../stores/file.js';
+import type { CommandIo } from './command-io.js';
+import { visibleLine } from './plain-text.js';
+
+/** Where the command line keeps sessions, unless told otherwise. */
+export const DEFAULT_STORE = '.troupe';
+
+/** The store of a command, by its `--store`. What it skips or mends is said on stderr. */
+export const openStore = (dir: string | undefined, io: Pick<CommandIo, 'cwd' | 'stderr'>): FileStore =>
+  fileStore({
+    dir: resolve(io.cwd, dir ?? DEFAULT_STORE),
+    onNotice: ({ text }) => void io.stderr.write(`troupe: ${visibleLine(text)}\n`),
+  });
