@@ -9,13 +9,13 @@ const troupe = async (...args: string[]) => {
   return { code, out: io.stdout.text, err: io.stderr.text };
 };
 
-const commands = ['run', 'check', 'graph', 'policy', 'init', 'doctor'];
+const commands = ['run', 'check', 'models', 'graph', 'policy', 'init', 'doctor'];
 
 test('the help names every command there is, and no other', async () => {
   const { code, out } = await troupe('--help');
   expect(code).toBe(0);
   const listed = [...out.matchAll(/^ {2}(\w+) (?:\[|<| )/gm)].map(([, name]) => name);
-  expect(listed).toEqual(['run', 'check', 'graph', 'policy', 'init', 'doctor', 'help']);
+  expect(listed).toEqual([...commands, 'help']);
   expect(out).toContain('Exit codes: 0 completed, 1 failed, 2 bad input or use, 3 a limit was reached');
 });
 
