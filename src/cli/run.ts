@@ -5,6 +5,7 @@ import type { Host, HostOptions, Run, RunResult } from '../host/types.js';
 import { chooseModel, withModelHint } from './choose-model.js';
 import { type CommandIo, showCursor } from './command-io.js';
 import { exitCodeOf, exitCodes } from './exit-codes.js';
+import type { ModelSettings } from './models-file.js';
 import { visibleLine, visibleLines } from './plain-text.js';
 import { createQuestionDesk } from './question-desk.js';
 import type { Prompter } from './question-form.js';
@@ -23,6 +24,7 @@ export interface RunCommand {
   yes?: boolean | undefined;
   no?: boolean | undefined;
   script?: string | undefined;
+  models?: string | undefined;
   maxBudgetUsd?: string | undefined;
   root?: string | undefined;
   /** Directory of the sessions. */
@@ -37,6 +39,8 @@ export interface RunParts {
     file: string,
   ): Promise<{ definition: AgentDefinition; script?: string | undefined; notices: readonly string[] }>;
   loadModel(scriptPath: string): Promise<ModelInterface>;
+  /** `path` as it was typed. */
+  loadModels(path: string): Promise<ModelSettings>;
   workspaceTools(root: string): readonly ToolDefinition[];
   openStore(dir: string | undefined): SessionProvider;
   createHost(options: HostOptions): Host;
@@ -61,9 +65,11 @@ export async function runCommand(command: RunCommand, io: CommandIo, parts: RunP
     for (const notice of loaded.notices) void io.stderr.write(`troupe: ${visibleLine(notice)}\n`);
     const scriptPath = command.script === undefined ? loaded.script : resolve(io.cwd, command.script);
     const scripted = scriptPath === undefined ? undefined : await parts.loadModel(scriptPath);
+    const settings = command.models === undefined ? {} : await parts.loadModels(command.models);
     const canAsk = io.stdin.isTTY === true && io.stderr.isTTY;
     const answersItself = command.yes === true || command.no === true;
     const host = parts.createHost({
+      ...settings,
       ...(scripted === undefined ? {} : { models: { scripted } }),
       tools: parts.workspaceTools(resolve(io.cwd, command.root ?? '.')),
       store: parts.openStore(command.store),

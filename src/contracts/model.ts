@@ -120,6 +120,8 @@ export interface ModelPrice {
   thought?: UsdPerMillionTokens;
   /** The most tokens that one answer can have, thoughts included; a budget reckons with them. Default 65,536. */
   maxOutputTokens?: number;
+  /** The most tokens that one request can have: what `troupe check` reckons with. Default 1,000,000. */
+  maxInputTokens?: number;
 }
 
 /** A name for a model and its parameters. Where neither it nor what it extends names a model, it is its own name. */

@@ -59,7 +59,7 @@ export interface ModelRegistry {
   /** Every model that a choice may end with, as far as names tell. */
   reachable(choice: ModelChoice | undefined): ModelChoice[];
   reportsCost(choice: ModelChoice): boolean;
-  list(): ModelStatus[];
+  list(also?: readonly string[]): ModelStatus[];
   setAlias(name: string, alias: ModelAlias | string | undefined): void;
   ban(name: string, reason?: string): void;
   allow(name: string): void;

@@ -188,8 +188,8 @@ export interface HostSession extends AgentSession {
 
 /** What a host knows of models, and what may be changed about it while it runs. */
 export interface HostModels {
-  /** Aliases, models that were asked or stand in, and those that something is known against. */
-  list(): ModelStatus[];
+  /** Aliases, models that were asked, stand in or have a price, those that something is known against, and `also`. */
+  list(also?: readonly string[]): ModelStatus[];
   /** Counts from the next request on; undefined takes it away. Throws `INVALID_OPTION`, and then nothing has changed. */
   setAlias(name: string, alias: ModelAlias | string | undefined): void;
   /** A model, or an alias, that is not asked from the next request on: what stands in for it is. */

@@ -3,6 +3,7 @@ import type { ModelPrice, ModelRequest, ModelUsage } from '../contracts/index.js
 const MILLION = 1_000_000;
 /** What an answer can have where its price says nothing else. */
 const MOST_OUTPUT_TOKENS = 65_536;
+const MOST_INPUT_TOKENS = 1_000_000;
 
 const isAmount = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value) && value >= 0;
 
@@ -41,13 +42,16 @@ export function affordableOutput(price: ModelPrice, inputTokens: number, usd: nu
 const dearestOutput = (price: ModelPrice): number => Math.max(price.output, price.thought ?? 0);
 
 /** The most tokens that the answer to a request can have. */
-export const outputBound = (request: ModelRequest, price: ModelPrice | undefined): number =>
+export const outputBound = (request: Pick<ModelRequest, 'config'>, price: ModelPrice | undefined): number =>
   request.config?.maxOutputTokens ?? price?.maxOutputTokens ?? MOST_OUTPUT_TOKENS;
+
+/** The most tokens that a request can have where nothing else bounds it. */
+export const inputLimit = (price: ModelPrice): number => price.maxInputTokens ?? MOST_INPUT_TOKENS;
 
 /** What is wrong with a price, in one sentence. */
 export function priceFault(price: unknown): string | undefined {
   if (typeof price !== 'object' || price === null || Array.isArray(price))
-    return 'must be { input, output, cached?, thought?, maxOutputTokens? }, in USD per million tokens';
+    return 'must be { input, output, cached?, thought?, maxOutputTokens?, maxInputTokens? }, in USD per million tokens';
   for (const [key, value] of Object.entries(price)) {
     if (!KEYS.includes(key)) return `no "${key}" in a price; it has ${KEYS.join(', ')}`;
     if (value !== undefined && !isAmount(value)) return `${key} must be a number, 0 or more, not ${String(value)}`;
@@ -57,4 +61,4 @@ export function priceFault(price: unknown): string | undefined {
   return undefined;
 }
 
-const KEYS = ['input', 'output', 'cached', 'thought', 'maxOutputTokens'];
+const KEYS = ['input', 'output', 'cached', 'thought', 'maxOutputTokens', 'maxInputTokens'];

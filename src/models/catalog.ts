@@ -162,9 +162,10 @@ export class ModelCatalog {
     return model === undefined ? this.registry.mayReportCost(choice as string) : model.reportsCost !== undefined;
   }
 
-  list(): ModelStatus[] {
-    const names = [...this.aliases.names(), ...this.registry.names(), ...this.chains.names(), ...this.health.names()];
-    return [...new Set(names)].map((name) => this.#status(name));
+  list(also: readonly string[] = []): ModelStatus[] {
+    const { aliases, registry, chains, prices, health } = this;
+    const sources = [aliases, registry, chains, prices, health].map((source) => source.names());
+    return [...new Set([...also, ...sources.flat()])].map((name) => this.#status(name));
   }
 
   #status(name: string): ModelStatus {

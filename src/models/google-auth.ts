@@ -1,7 +1,18 @@
-import type { GoogleAuthOptions } from 'google-auth-library';
 import { TroupeError } from '../kernel/errors.js';
 import type { HeadersProvider } from './wire/clean-fetch.js';
 import { loadSdk } from './wire/sdk.js';
+
+/** Options of `GoogleAuth`, of which these are the usual ones. Nothing: application default credentials. */
+export interface GoogleIdentity {
+  /** Default: the cloud platform. */
+  scopes?: string | string[];
+  /** A file of credentials. */
+  keyFilename?: string;
+  /** What such a file holds. */
+  credentials?: object;
+  projectId?: string;
+  [option: string]: unknown;
+}
 
 /** What is needed of a client of `google-auth-library`. */
 interface AuthClient {
@@ -16,12 +27,12 @@ const SCOPE = 'https://www.googleapis.com/auth/cloud-platform';
  * `google-auth-library` say. The library, an optional peer, is imported when they are first asked for; it renews tokens
  * before they expire, and at once where one was refused.
  */
-export function googleAuthHeaders(options: GoogleAuthOptions = {}): HeadersProvider {
+export function googleAuthHeaders(options: GoogleIdentity = {}): HeadersProvider {
   let client: Promise<AuthClient> | undefined;
 
   const connect = async (): Promise<AuthClient> => {
     const { GoogleAuth } = await loadSdk('google-auth-library', '10.9.1', () => import('google-auth-library'));
-    const auth = new GoogleAuth(options.scopes === undefined ? { scopes: SCOPE, ...options } : options);
+    const auth = new GoogleAuth({ scopes: SCOPE, ...options } as ConstructorParameters<typeof GoogleAuth>[0]);
     return (await auth.getClient()) as unknown as AuthClient;
   };
 

@@ -8,6 +8,8 @@ export interface PriceTable {
   readonly isEmpty: boolean;
   /** By `provider/name`, else by the name alone, else by `provider/*`. Undefined: not known. */
   of(name: string): ModelPrice | undefined;
+  /** Those that name one model in full. */
+  names(): string[];
 }
 
 /** Throws every fault of the table at once. It is copied. */
@@ -22,6 +24,7 @@ export function createPriceTable(given: Readonly<Record<string, ModelPrice>> = {
   throwProblems(problems, 'INVALID_OPTION');
   return {
     isEmpty: prices.size === 0,
+    names: () => [...prices.keys()].filter((name) => name.includes('/') && !name.endsWith('/*')),
     of(name) {
       if (prices.size === 0) return undefined;
       const slash = name.indexOf('/');

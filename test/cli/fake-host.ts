@@ -89,6 +89,7 @@ export function fakeHost(run: FakeRun, more: Partial<RunParts> & { definition?: 
     parts: {
       loadDefinition: async () => ({ definition, notices: [] }),
       loadModel: async () => ({ generate: () => Promise.reject(), generateStream: () => Promise.reject() }) as never,
+      loadModels: async () => ({}),
       workspaceTools: () => [],
       openStore: memoryStore,
       createHost(options) {

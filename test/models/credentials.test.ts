@@ -98,8 +98,8 @@ describe('a Google identity', () => {
     const before = server.requests.length;
     server.answer(token('first'), geminiAnswer, geminiAnswer, refused, token('second'), geminiAnswer);
     const headers = googleAuthHeaders({
-      credentials: credentials as never,
-      clientOptions: { endpoints: { oauth2TokenUrl: `${server.url}/token` } } as never,
+      credentials,
+      clientOptions: { endpoints: { oauth2TokenUrl: `${server.url}/token` } },
     });
     const model = geminiModel({ name: 'm', baseUrl: server.url, headers });
     const request = { messages: [{ role: 'user' as const, content: [{ type: 'text' as const, text: 'hi' }] }] };
