@@ -28,6 +28,8 @@ import type { HostCore, ModelRegistry } from './host-core.js';
 import { closeTree } from './open-session.js';
 import { hostOptionFaults } from './option-keys.js';
 import { createPermits } from './permits.js';
+import { forkSession } from './recovery/fork.js';
+import { rewindSession } from './recovery/rewind.js';
 import { resumeRun, startRun } from './run.js';
 import { notice } from './session-tree.js';
 import { createToolsets, isToolset, toolsetProblems } from './toolsets.js';
@@ -148,6 +150,8 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
     run: (agent, input, runOptions = {}) => startRun(core, agent as AgentDefinition, input as string, runOptions),
     session: (agent, runOptions = {}) => createSession(core, agent as AgentDefinition, runOptions),
     resume: (sessionId, resumeOptions = {}) => resumeRun(core, sessionId, resumeOptions),
+    fork: (sessionId, forkOptions = {}) => forkSession(core, sessionId, forkOptions),
+    rewind: (sessionId, rewindOptions) => rewindSession(core, sessionId, rewindOptions),
     attach: (sessionId, { after } = {}) => attach(core, sessionId, { after }),
     list: async (agentName) => core.store.list(agentName, { appName: core.appName }),
     async delete(sessionId) {

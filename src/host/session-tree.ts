@@ -57,7 +57,7 @@ const NO_STATE = createStateScope({ declaration: {} });
 class SessionTree implements Tree {
   readonly host: HostCore;
   readonly sessionId: string;
-  readonly handle: SessionHandle | undefined;
+  handle: SessionHandle | undefined;
   readonly settings: TreeSettings;
   readonly merge: Tree['merge'];
   runTools: Tree['runTools'];
@@ -76,6 +76,7 @@ class SessionTree implements Tree {
   endReason = 'aborted';
   hasState = false;
   isClosed = false;
+  onStaleResult: Tree['onStaleResult'];
   recovery: Tree['recovery'];
   storeError: Tree['storeError'];
   userId = 'local';

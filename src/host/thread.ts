@@ -194,7 +194,8 @@ export interface TreeSettings {
 export interface Tree {
   readonly host: HostCore;
   readonly sessionId: string;
-  readonly handle: SessionHandle | undefined;
+  /** Nothing: nothing is logged; also from where the session is taken back on. */
+  handle: SessionHandle | undefined;
   readonly merge: EventMerge<Thread>;
   readonly settings: TreeSettings;
   root: Thread;
@@ -229,6 +230,8 @@ export interface Tree {
   /** Some state key is declared. */
   hasState: boolean;
   isClosed: boolean;
+  /** Told of what a tool brings whose call had been answered without it. */
+  onStaleResult: ((call: Call, result: ToolResultData) => void) | undefined;
   /** Of a tree that was taken up in the middle of a run. */
   recovery: Recovery | undefined;
   storeError: { code: string; message: string } | undefined;

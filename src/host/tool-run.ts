@@ -177,9 +177,13 @@ async function drain(call: Call, generator: AsyncGenerator<unknown, unknown>): P
 }
 
 /** A tool that goes on after its call has been answered: closing the host waits for it a while. */
-function leaveBehind(call: Call, work: Promise<unknown>): void {
-  const { strays } = call.thread.tree.host;
-  const stray: Promise<unknown> = work.catch(() => {}).finally(() => strays.delete(stray));
+function leaveBehind(call: Call, work: Promise<ToolResultData>): void {
+  const { tree } = call.thread;
+  const { strays } = tree.host;
+  const stray: Promise<unknown> = work
+    .catch(thrownResult)
+    .then((result) => tree.onStaleResult?.(call, result))
+    .finally(() => strays.delete(stray));
   strays.add(stray);
 }
 

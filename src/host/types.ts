@@ -213,6 +213,16 @@ export interface Host {
    * each pending request once more. Where the latest run had ended, the Run is over and has its result.
    */
   resume<Output = unknown>(sessionId: string, options?: ResumeOptions): Promise<Run<Output>>;
+  /**
+   * A session of its own with the past of another up to a position (default: all of it), moved back to the last one
+   * behind which no call and no question is open. The source may be under way, and does not change.
+   */
+  fork(sessionId: string, options?: { at?: number }): Promise<{ sessionId: string; at: number }>;
+  /**
+   * Takes a session back: what its log has behind `to` is cut off. A run under way in this host ends `aborted`; while a
+   * model call of it is in flight it is refused (`SESSION_BUSY`). Files stay as they are.
+   */
+  rewind(sessionId: string, options: { to: number }): Promise<void>;
   /** What the log has after that point, then live, with no gap and no double; ends after the root's `stream_end` if no run follows. */
   attach(sessionId: string, options?: { after?: number | string }): AsyncIterable<AgentEvent>;
   list(agentName?: string): Promise<SessionSummary[]>;
