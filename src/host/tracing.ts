@@ -303,8 +303,6 @@ class ModelTrace implements ModelCallRecord {
     };
     if (this.#usage?.cost?.usd !== undefined) attributes['troupe.cost_usd'] = this.#usage.cost.usd;
     if (finishReason !== undefined) attributes['gen_ai.response.finish_reasons'] = [finishReason];
-    const routing = this.#usage?._meta?.routing;
-    if (routing !== undefined) attributes['troupe.routing'] = JSON.stringify(routing);
     if (error !== undefined) {
       attributes['error.type'] = error.code;
       this.bridge.recordError(this.span, error);
