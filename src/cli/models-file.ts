@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises';
-import { parseDocument } from 'yaml';
 import type { HostOptions } from '../host/types.js';
 import { TroupeError } from '../kernel/errors.js';
 import { didYouMean } from '../kernel/text.js';
@@ -11,7 +10,9 @@ const KEYS: readonly (keyof ModelSettings)[] = ['aliases', 'prices', 'fallbacks'
 
 /** Reads a file of models, YAML or JSON. What stands under its keys is checked by the host. `shown`: its name in messages. */
 export async function loadModelsFile(path: string, shown = path): Promise<ModelSettings> {
-  const document = parseDocument(await read(path, shown));
+  const text = await read(path, shown);
+  const { parseDocument } = await import('yaml');
+  const document = parseDocument(text);
   const [fault] = document.errors;
   if (fault !== undefined) throw invalid(`${shown}: ${fault.message.split('\n')[0]}`);
   const settings: unknown = document.toJS();

@@ -1,5 +1,11 @@
-import type { ModelChoice, ModelRequest, ModelRequestMeta, ModelResponse } from '../contracts/index.js';
-import { ModelError, TroupeError } from '../kernel/errors.js';
+import type {
+  ModelCallRecord,
+  ModelChoice,
+  ModelRequest,
+  ModelRequestMeta,
+  ModelResponse,
+} from '../contracts/index.js';
+import { describeError, ModelError, TroupeError } from '../kernel/errors.js';
 import { mergeGeneration } from '../kernel/generation.js';
 import { beginWork, countModelCall, endWork } from './limits.js';
 import { needOf, type PaidCall, reserveFor, unpriced } from './model-budget.js';
@@ -80,9 +86,11 @@ async function askOnce(
   const { permits, models } = tree.host;
   let release: (() => void) | undefined;
   let wasAnswered = false;
+  let traced: ModelCallRecord | undefined;
   try {
     release = permits.isFree(provider) ? undefined : await permits.take(provider, signal());
     beginWork(thread);
+    traced = tree.host.tracing?.beginModelCall(thread, { model: name, provider, attempt: 1, purpose });
     try {
       const response = await model.generate(going);
       wasAnswered = true;
@@ -90,7 +98,11 @@ async function askOnce(
         takeUsage(thread, { type: 'usage', model: name, ...response.usage }, paid);
       }
       models.health.answered(name);
+      traced?.end({ finishReason: response.finishReason });
       return response;
+    } catch (thrown) {
+      traced?.end({ error: describeError(thrown), isAborted: signal().aborted });
+      throw thrown;
     } finally {
       endWork(thread);
     }

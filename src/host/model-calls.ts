@@ -3,7 +3,6 @@ import type {
   ModelCall,
   ModelCalls,
   ModelCandidate,
-  ModelChoice,
   ModelFailure,
   ModelHealth,
   ModelRequest,
@@ -13,6 +12,7 @@ import type {
 import { describeError } from '../kernel/errors.js';
 import { mergeGeneration } from '../kernel/generation.js';
 import { needOf, type PaidCall, reserveFor, unpriced } from './model-budget.js';
+import { keyOf, ModelChain } from './model-chain.js';
 import { routeOf } from './model-route.js';
 import { LONGEST_WAIT_MS, retryWait } from './retry-wait.js';
 import { runModels } from './run-models.js';
@@ -20,11 +20,6 @@ import { notice, publish } from './session-tree.js';
 import type { RunRecord, Thread } from './thread.js';
 import type { Turn } from './turn-context.js';
 
-/** Tries of one model in one turn where nothing stands in for it. */
-const MAX_TRIES = 3;
-/** Where something does: one, and one retry; after a failure in an earlier turn the one retry alone. */
-const TRIES_WITH_FALLBACK = 2;
-const TRIES_WHEN_STICKY = 1;
 /** Nobody waits longer for a model where another stands by. */
 const PATIENCE_MS = 10_000;
 const MALFORMED_RETRY_MS = 500;
@@ -35,32 +30,30 @@ type Failed = Pick<ModelFailure, 'code' | 'message'>;
 
 /** The model calls of one turn, where more than a name decides or one has failed. */
 export class TurnModelCalls implements ModelCalls {
-  #tries = new Map<string, number>();
-  #allowed = new Map<string, number>();
+  readonly #chain: ModelChain;
   #attempt = 0;
   #malformed = 0;
-  /** What is asked, and what might be. */
   #current: ModelCandidate | undefined;
-  #candidates: ModelCandidate[] = [];
-  #wanted: ModelChoice | undefined;
   #lastFailure: Failed | undefined;
 
   constructor(
     private readonly turn: Turn,
     private readonly thread: Thread,
     private readonly run: RunRecord,
-  ) {}
+  ) {
+    this.#chain = new ModelChain(thread.tree.host.models);
+  }
 
   async begin(request: ModelRequest): Promise<ModelCall | TurnEnd | undefined> {
     const { turn, thread, run } = this;
     const { models } = thread.tree.host;
     const route = await routeOf(thread, run, turn, request);
     if (turn.aborted) return undefined;
-    this.#wanted = route.choice;
+    this.#chain.wanted = route.choice;
     const context = { agent: thread.agentId, purpose: 'turn', retry: this.#attempt > 0 };
-    this.#candidates = models.candidates(route.choice, context);
+    this.#chain.candidates = models.candidates(route.choice, context);
     for (;;) {
-      const picked = this.#pick();
+      const picked = this.#chain.pick();
       if (picked === undefined) return this.#fail(this.#lastFailure ?? this.#unavailable());
       const agreed = await this.#agree(picked);
       if (turn.aborted) return undefined;
@@ -83,7 +76,7 @@ export class TurnModelCalls implements ModelCalls {
     if (fault !== undefined) return this.#fail(fault);
     if (!turn.admitModelCall()) return undefined;
     this.#current = candidate;
-    this.#count(candidate);
+    this.#chain.count(candidate);
     this.#tell(resolved.name);
     let going = withConfig(turn, request, mergeGeneration(resolved.generation, request.config));
     let paid: PaidCall | undefined;
@@ -134,10 +127,10 @@ export class TurnModelCalls implements ModelCalls {
       return this.#rest(name, failure, MALFORMED_RETRY_MS);
     }
     const current = this.#current as ModelCandidate;
-    const mayAgain = waitMs !== undefined && this.#isUsable(current, this.#candidates.length === 1);
-    const other = OF_THE_REQUEST.has(failure.code) ? undefined : this.#pick(current);
+    const mayAgain = waitMs !== undefined && this.#chain.isUsable(current);
+    const other = OF_THE_REQUEST.has(failure.code) ? undefined : this.#chain.pick(current);
     if (other !== undefined && (!mayAgain || waitMs > PATIENCE_MS)) {
-      this.#allowed.set(keyOf(current), 0);
+      this.#chain.giveUp(current);
       return !turn.aborted && thread.run === run;
     }
     return mayAgain ? this.#rest(name, failure, waitMs) : false;
@@ -152,13 +145,12 @@ export class TurnModelCalls implements ModelCalls {
   /** A call that was made by its name alone is the first try of what that name stands for. */
   #adopt(name: string): void {
     const { models } = this.thread.tree.host;
-    this.#wanted = this.turn.model;
-    this.#candidates = models.candidates(this.turn.model, { agent: this.thread.agentId, purpose: 'turn' });
-    this.#current = this.#candidates.find((one) => one.name === name) ?? this.#candidates[0];
+    const chain = this.#chain;
+    chain.wanted = this.turn.model;
+    chain.candidates = models.candidates(this.turn.model, { agent: this.thread.agentId, purpose: 'turn' });
+    this.#current = chain.candidates.find((one) => one.name === name) ?? chain.first;
     runModels(this.run).last = name;
-    if (this.#current === undefined) return;
-    this.#allow(this.#current, { state: 'healthy' }, this.#candidates.length === 1);
-    this.#count(this.#current);
+    if (this.#current !== undefined) chain.adopt(this.#current);
   }
 
   #rest(name: string, failure: ModelFailure, waitMs: number): Promise<boolean> {
@@ -167,51 +159,18 @@ export class TurnModelCalls implements ModelCalls {
     return this.turn.rest(ms);
   }
 
-  #pick(without?: ModelCandidate): ModelCandidate | undefined {
-    const isAlone = this.#candidates.length === 1;
-    return this.#candidates.find((one) => one !== without && this.#isUsable(one, isAlone));
-  }
-
-  #isUsable(candidate: ModelCandidate, isAlone: boolean): boolean {
-    const health = this.#health(candidate);
-    if (health.state === 'banned') return false;
-    // One that has nothing beside it, and no time to wait for, is asked all the same: there is nothing to lose.
-    if (health.state === 'terminal' && (health.until !== undefined || !isAlone)) return false;
-    this.#allow(candidate, health, isAlone);
-    const key = keyOf(candidate);
-    return (this.#tries.get(key) ?? 0) < (this.#allowed.get(key) as number);
-  }
-
-  #health(candidate: ModelCandidate): ModelHealth {
-    const asked = candidate === this.#candidates[0] ? this.#wanted : undefined;
-    return this.thread.tree.host.models.healthOf(candidate, asked);
-  }
-
-  /** Settled when the turn first looks at a model: what fails within it changes nothing. */
-  #allow(candidate: ModelCandidate, { state }: ModelHealth, isAlone: boolean): void {
-    const key = keyOf(candidate);
-    if (this.#allowed.has(key)) return;
-    const beside = state === 'sticky_retry' ? TRIES_WHEN_STICKY : TRIES_WITH_FALLBACK;
-    this.#allowed.set(key, isAlone ? MAX_TRIES : beside);
-  }
-
-  #count(candidate: ModelCandidate): void {
-    const key = keyOf(candidate);
-    this.#tries.set(key, (this.#tries.get(key) ?? 0) + 1);
-  }
-
   /** Another model than the wanted one, once a person has agreed where one must; undefined: it was declined. */
   async #agree(picked: ModelCandidate): Promise<ModelCandidate | undefined> {
-    const [wanted] = this.#candidates;
+    const wanted = this.#chain.first;
     const { models } = this.thread.tree.host;
     if (wanted === undefined || picked === wanted || models.consent === 'silent') return picked;
     const { accepted } = runModels(this.run);
-    const usable = this.#candidates.filter((one) => one !== wanted && this.#isUsable(one, false));
+    const usable = this.#chain.candidates.filter((one) => one !== wanted && this.#chain.isUsable(one));
     const before = usable.find((one) => one.name === accepted.get(keyOf(wanted)));
     if (before !== undefined) return before;
     const names = usable.map(keyOf);
     const failed = wanted.name ?? 'the model';
-    const reason = this.#lastFailure?.message ?? reasonOf(this.#health(wanted));
+    const reason = this.#lastFailure?.message ?? reasonOf(this.#chain.healthOf(wanted));
     const answer = await this.turn.elicitation.ask({
       kind: 'model_fallback',
       message: `${failed} cannot be asked (${reason}). Go on with ${names.join(' or ')}?`,
@@ -233,8 +192,8 @@ export class TurnModelCalls implements ModelCalls {
     try {
       return await host.models.open(candidate);
     } catch (thrown) {
-      if (this.#pick(candidate) === undefined) throw thrown;
-      this.#allowed.set(keyOf(candidate), 0);
+      if (this.#chain.pick(candidate) === undefined) throw thrown;
+      this.#chain.giveUp(candidate);
       this.#lastFailure = describeError(thrown);
       return undefined;
     }
@@ -243,22 +202,22 @@ export class TurnModelCalls implements ModelCalls {
   /** Says so when another model answers than the one that was wanted, or than before. */
   #tell(name: string): void {
     const models = runModels(this.run);
-    const before = models.last ?? this.#candidates[0]?.name ?? name;
+    const before = models.last ?? this.#chain.first?.name ?? name;
     models.last = name;
     if (before === name) return;
-    const [wanted] = this.#candidates;
-    const reason = this.#lastFailure?.message ?? (wanted === undefined ? '' : reasonOf(this.#health(wanted)));
+    const wanted = this.#chain.first;
+    const reason = this.#lastFailure?.message ?? (wanted === undefined ? '' : reasonOf(this.#chain.healthOf(wanted)));
     const isBack = name === wanted?.name;
     const text = isBack ? `${name} is asked again` : `${before}: ${reason}; ${name} is asked in its place`;
     notice(this.thread, 'MODEL_CHANGED', isBack ? 'info' : 'warning', text);
   }
 
   #unavailable(): Failed {
-    const [wanted] = this.#candidates;
-    const health = wanted === undefined ? undefined : this.#health(wanted);
+    const wanted = this.#chain.first;
+    const health = wanted === undefined ? undefined : this.#chain.healthOf(wanted);
     const name = wanted?.name ?? 'the model';
     const code = health?.state === 'banned' ? 'MODEL_BANNED' : (health?.reason ?? 'UNAVAILABLE');
-    const others = this.#candidates.length > 1 ? ', and nothing that stands in for it can' : '';
+    const others = this.#chain.candidates.length > 1 ? ', and nothing that stands in for it can' : '';
     return { code, message: `${name} cannot be asked${others}: ${health === undefined ? '' : reasonOf(health)}` };
   }
 
@@ -267,9 +226,6 @@ export class TurnModelCalls implements ModelCalls {
     return { reason: 'failed', data: { code, message } };
   }
 }
-
-/** Model objects are told apart by nothing: a turn has one. */
-const keyOf = ({ name }: ModelCandidate): string => name ?? '';
 
 function reasonOf({ state, reason, until }: ModelHealth): string {
   if (state === 'banned') return reason === undefined ? 'it is banned' : `it is banned: ${reason}`;

@@ -1,5 +1,5 @@
 import type { AgentEventDraft } from '../contracts/index.js';
-import { addCost } from './limits.js';
+import { addCost, addTokens, tokensIn } from './limits.js';
 import type { PaidCall } from './model-budget.js';
 import { publish } from './session-tree.js';
 import type { RunRecord, Thread } from './thread.js';
@@ -14,7 +14,8 @@ export function takeUsage(
     const usd = thread.tree.host.models.cost(draft.model, draft);
     if (usd !== undefined) draft.cost = { usd };
   }
-  paid?.note(draft);
+  if (paid !== undefined) paid.note(draft);
+  else if (thread.tree.budget !== undefined) addTokens(thread, tokensIn(draft, false) ?? 0);
   (thread.run as RunRecord).tally.add(draft);
   addCost(thread, draft.cost?.usd);
   return publish(thread, draft);

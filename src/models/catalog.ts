@@ -76,6 +76,8 @@ export class ModelCatalog {
   }
 
   fault(choice: ModelChoice | undefined): string | undefined {
+    // Which one is the router's to say.
+    if (choice === undefined && this.router.length > 0) return undefined;
     if (typeof choice !== 'string' || this.aliases.isEmpty) return this.registry.fault(choice);
     const isAlias = this.aliases.has(choice);
     for (const name of this.aliases.targets(choice)) {

@@ -71,7 +71,10 @@ export function createModelRegistry(
     const { provider, rest } = split(name);
     const made = ownOf(name) ?? builtins[provider]?.open;
     if (made === undefined)
-      throw new TroupeError({ code: 'UNKNOWN_MODEL', message: fault(name) ?? `no model "${name}"` });
+      throw new TroupeError({
+        code: 'UNKNOWN_MODEL',
+        message: fault(name === '' ? undefined : name) ?? `no model "${name}"`,
+      });
     const model = typeof made === 'function' ? await made(rest) : made;
     const found = { name, provider, model };
     resolved.set(name, found);

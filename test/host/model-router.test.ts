@@ -192,6 +192,19 @@ test('each agent of a team is routed by itself', async () => {
   expect([models.own.requests.length, models.big.requests.length]).toEqual([1, 1]);
 });
 
+test('an agent may leave its model to the router; where that says nothing the run fails, and says what would do', async () => {
+  const models = { one: scriptedModel([]), two: scriptedModel([says('two')]) };
+  let answer: string | undefined = 'two';
+  await using host = createHost({ models, router: () => answer });
+  const open = agent({ name: 'open' });
+  expect((await host.run(open, 'go').result).text).toBe('two');
+  answer = undefined;
+  expect(await host.run(open, 'go').result).toMatchObject({
+    reason: 'failed',
+    data: { code: 'UNKNOWN_MODEL', message: expect.stringContaining('no model is chosen') },
+  });
+});
+
 test('an abort while the router thinks ends the run, and no model is asked', async () => {
   const model = scriptedModel([]);
   await using host = createHost({

@@ -53,7 +53,7 @@ async function turnOf(context: TurnContext): Promise<TurnEnd | undefined> {
     } else if (!context.admitModelCall()) return undefined;
     const { name, provider, model } = resolved as ResolvedModel;
     const turn = createModelTurn(context, name, call?.routing);
-    const traced = context.traceModelCall?.({ model: name, provider, attempt });
+    const traced = context.traceModelCall?.({ model: name, provider, attempt, routing: call?.routing });
     const going = call?.request ?? request;
     const ask = () => openAnswer(context, model, going);
     const failure = await callModel(context, turn, ask, provider);
