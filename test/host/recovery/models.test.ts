@@ -61,13 +61,14 @@ test('what a session has spent, in money and in tokens, counts when it is gone o
     const store = memoryStore();
     const model = scriptedModel(() => ({ text: 'said', usage: paid }));
     await using first = createHost({ store, models: { m: model }, prices });
-    await first.run(team(), 'go', { sessionId: 's' }).result;
+    // What is bounded is the session: who goes on with it need not say so again.
+    await first.run(team(), 'go', { sessionId: 's', ...limits }).result;
     const log = await logOf(store, 's');
     // Broken off behind the first answer.
     const cut = log.findIndex((event) => event.type === 'agent_started' && event.agentName === 'b');
     const part = await storeWith(log.slice(0, cut), { id: 's', agentName: 's' });
     await using second = createHost({ store: part, models: { m: scriptedModel([]) }, prices });
-    const run = await second.resume('s', { agent: team(), ...limits });
+    const run = await second.resume('s', { agent: team() });
     await readAnswering(run, undefined);
     expect(await run.result).toMatchObject({ reason: 'max_budget', data: { limit, used } });
   }
