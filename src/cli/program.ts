@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander';
 import type { CommandIo } from './command-io.js';
 import { exitCodes } from './exit-codes.js';
 import { reportError } from './report-error.js';
+import type { ServeCommand } from './serve.js';
 
 export interface ProgramOptions {
   /** Without the interpreter and the script. */
@@ -78,6 +79,23 @@ function createProgram({
       const { runCommand } = await import('./run.js');
       const { runParts } = await import('./parts.js');
       done(await runCommand({ ...options, file, prompt }, io, await runParts(io)));
+    });
+
+  command('serve <file>', 'Serve a team to other programs.', 'troupe serve team.yaml --a2a --port 4000')
+    .option('--a2a', 'over A2A: agents of other frameworks can call the team')
+    .option('--port <number>', 'the port to listen on (default: any that is free)')
+    .option('--host <address>', 'the address to listen on (default: 127.0.0.1; any other needs a token)')
+    .option('--token-env <name>', 'the environment variable that holds the token which callers must show')
+    .option('--public-url <url>', 'the address that callers use, where it is another')
+    .option('--script <file>', 'answer every model call from a script (YAML or JSON): no key, no network')
+    .option('--root <folder>', 'the folder that workspace tools may read (default: the current one)')
+    .option('--store <dir>', 'the directory that keeps the sessions (default: .troupe)')
+    .option('--json', 'print where it listens as JSON')
+    .action(async (file: string, options: Omit<ServeCommand, 'file'>) => {
+      const { serveCommand } = await import('./serve.js');
+      const { runParts } = await import('./parts.js');
+      const { serveA2a } = await import('../surfaces/a2a.js');
+      done(await serveCommand({ ...options, file }, io, { ...(await runParts(io)), serveA2a }));
     });
 
   command(
