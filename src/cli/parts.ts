@@ -12,7 +12,7 @@ import type { ModelsParts } from './models.js';
 import { loadModelsFile } from './models-file.js';
 import type { PolicyParts } from './policy.js';
 import type { RunParts } from './run.js';
-import { openStore } from './store-place.js';
+import { openStore, withFile } from './store-place.js';
 
 /** What the commands are made of outside of tests. */
 export async function runParts(io: CommandIo): Promise<RunParts> {
@@ -22,7 +22,7 @@ export async function runParts(io: CommandIo): Promise<RunParts> {
     loadModel: async (path) => scriptedModel(await loadScriptFile(path)),
     loadModels: (path) => loadModelsFile(resolve(io.cwd, path), path),
     workspaceTools: (root) => workspaceTools({ root, only: readOnlyWorkspaceTools }),
-    openStore: (dir) => openStore(dir, io),
+    openStore: (dir, file) => withFile(openStore(dir, io), file),
     createHost,
     prompter: (signal) => createClackPrompter({ input: io.stdin, output: process.stderr, signal }),
   };

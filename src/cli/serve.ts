@@ -37,7 +37,7 @@ export async function serveCommand(command: ServeCommand, io: CommandIo, parts: 
   const host = parts.createHost({
     ...(scriptPath !== undefined && { models: { scripted: await parts.loadModel(scriptPath) } }),
     tools: parts.workspaceTools(resolve(io.cwd, command.root ?? '.')),
-    store: parts.openStore(command.store),
+    store: parts.openStore(command.store, resolve(io.cwd, command.file)),
     agents: [loaded.definition],
   });
   try {
