@@ -1,4 +1,5 @@
 import type { AgentConstraints, AgentDefinition, ModelPrice } from '../contracts/index.js';
+import { isFunctionAgent } from '../kernel/function-executor.js';
 import { graphPlan } from '../kernel/graph-plan.js';
 import { inputLimit, mostOf, outputBound } from '../kernel/price.js';
 
@@ -75,7 +76,7 @@ function boundOf(definition: AgentDefinition, place: Place): Bound {
 
 function agentBound(definition: AgentDefinition, place: Place): Bound {
   const { executor, constraints = {} } = definition.descriptor;
-  if (executor === 'function') return nothing;
+  if (isFunctionAgent(definition.descriptor)) return nothing;
   if (!ownExecutors.has(executor))
     place.assumptions.add(
       `${place.path} runs its own model (executor "${executor}"): its calls are counted by its limits, as far as it reports them`,

@@ -6,6 +6,7 @@ import type {
   ToolResultData,
 } from '../contracts/index.js';
 import { TroupeError } from '../kernel/errors.js';
+import { isFunctionAgent } from '../kernel/function-executor.js';
 import { jsonFault } from '../kernel/json-value.js';
 import { narrowPermissionMode } from '../kernel/narrow.js';
 import { parseThreadId } from '../kernel/thread-id.js';
@@ -142,6 +143,12 @@ function steerThread(thread: Thread, steer: SteerData, words: SteerData | undefi
     if (live.length > 0) for (const child of live) steerThread(child, steer, words);
     // Nobody is there right now: whoever begins next takes it.
     else if (words !== undefined) thread.steers.push(words);
+    return;
+  }
+  if (isFunctionAgent(thread.agent.driver.descriptor)) {
+    // A function hears nothing: whoever begins next in its composition takes it.
+    const { parent } = thread;
+    if (words !== undefined && parent !== undefined && !parent.steers.includes(words)) parent.steers.push(words);
     return;
   }
   if (words !== undefined) thread.steers.push(words);

@@ -1,5 +1,6 @@
 import type { AgentEvent, Bag, SessionStreamData } from '../../contracts/index.js';
 import { textOf } from '../../kernel/content.js';
+import { FUNCTION_EXECUTOR } from '../../kernel/function-executor.js';
 import { createHistory, type History } from '../../kernel/history.js';
 import { createLoopDetector, type LoopDetector } from '../../kernel/loop-detection.js';
 import type { StateUpdate } from '../../kernel/state.js';
