@@ -6,7 +6,6 @@ import { createLoopDetector, type LoopDetector } from '../../kernel/loop-detecti
 import type { StateUpdate } from '../../kernel/state.js';
 import { lastSegment } from '../../kernel/thread-id.js';
 import { createUsageTally } from '../../kernel/usage.js';
-import { FUNCTION_EXECUTOR } from '../function-node.js';
 import { tokensIn } from '../limits.js';
 import type { RunRoute } from '../run-models.js';
 import { noteInHistory } from '../session-tree.js';
