@@ -235,6 +235,7 @@ export class ThreadFold implements ThreadPast {
     const call: CallPast = {
       request,
       attempts: 0,
+      isPending: false,
       startedArgs: request.args,
       response: undefined,
       isApplied: false,
@@ -309,6 +310,9 @@ export class ThreadFold implements ThreadPast {
       case 'tool_started':
         this.#start(String(data.requestId), data, at);
         break;
+      case 'tool_pending':
+        this.#leaveOpen(String(data.requestId));
+        break;
       case 'interrupted':
         this.#discard(data.messageId);
         break;
@@ -330,11 +334,17 @@ export class ThreadFold implements ThreadPast {
     this.turns--;
   }
 
+  #leaveOpen(requestId: string): void {
+    const call = this.#calls.get(requestId);
+    if (call !== undefined) call.isPending = true;
+  }
+
   #start(requestId: string, { args }: Bag, at: number): void {
     const call = this.#calls.get(requestId);
     if (call === undefined) return;
     this.#closeTurn();
     call.attempts++;
+    call.isPending = false;
     call.startedArgs = args;
     // An approval, or what to do about an earlier attempt, was for this one.
     call.questions = call.questions.filter(({ request }) => !isForOneStart(request.kind));
