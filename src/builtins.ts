@@ -63,4 +63,5 @@ export const builtins: HostParts = {
   policy: createHostPolicy,
   hooks: createHookChain,
   store: memoryStore,
+  studio: async (inspections, options) => (await import('./studio/server.js')).serveStudio(inspections, options),
 };

@@ -28,6 +28,7 @@ import { attach } from './attach.js';
 import { createBackends, withBackends } from './backends.js';
 import { abortStop, endBroken, stopRun } from './end-run.js';
 import type { HostCore, ModelRegistry } from './host-core.js';
+import { createInspection, type HostInspection } from './inspection.js';
 import { closeTree } from './open-session.js';
 import { hostOptionFaults } from './option-keys.js';
 import { createPermits } from './permits.js';
@@ -39,7 +40,7 @@ import { notice } from './session-tree.js';
 import type { Tree } from './thread.js';
 import { createToolsets, isToolset, toolsetProblems } from './toolsets.js';
 import { Tracing } from './tracing.js';
-import type { Host, HostOptions } from './types.js';
+import type { Host, HostOptions, InspectServer, InspectServerOptions } from './types.js';
 
 /** The parts that a host is put together from; `builtins.ts` registers ours. */
 export interface HostParts {
@@ -60,6 +61,8 @@ export interface HostParts {
     options: { clock: Clock },
   ) => LifecycleInterceptor | undefined;
   readonly store: () => SessionProvider;
+  /** Serves Studio for a host; imported when it is first asked for. */
+  readonly studio: (inspections: readonly HostInspection[], options: InspectServerOptions) => Promise<InspectServer>;
 }
 
 const DEFAULT_TOOL_TIMEOUT_MS = 120_000;
@@ -102,6 +105,7 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
     store: options.store ?? parts.store(),
     appName: options.appName ?? 'troupe',
     tracing: undefined,
+    watch: undefined,
     permits: createPermits(limits, clock),
     random: options.seed === undefined ? Math.random : seededRandom(options.seed),
     toolTimeoutMs: limits.toolTimeoutMs ?? DEFAULT_TOOL_TIMEOUT_MS,
@@ -155,6 +159,7 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
   dropActorTable(root);
   root.start();
 
+  const servers = new Set<InspectServer>();
   const host: Host = {
     models: core.models,
     run: (agent, input, runOptions = {}) => startRun(core, agent as AgentDefinition, input as string, runOptions),
@@ -181,11 +186,25 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
       }
       executors.set(type, creator);
     },
+    async inspectServer(serverOptions = {}) {
+      if (core.isClosing)
+        throw new TroupeError({ code: 'HOST_CLOSED', message: 'this host is closed; make a new one' });
+      const server = await parts.studio([createInspection(core, host, root.system as never)], serverOptions);
+      servers.add(server);
+      return {
+        url: server.url,
+        close() {
+          servers.delete(server);
+          return server.close();
+        },
+      };
+    },
     describe: (agent) => describeAgent(core.backends.read(agent as AgentDefinition).definition),
     supports: (capability) => CAPABILITIES.includes(capability),
     close: (closeOptions = {}) => {
-      closing ??= closeHost(core, closeOptions.drainMs ?? 0).then(() => {
+      closing ??= closeHost(core, closeOptions.drainMs ?? 0).then(async () => {
         root.stop();
+        await Promise.all([...servers].map((server) => server.close()));
       });
       return closing;
     },

@@ -24,6 +24,7 @@ import type { SavedRules } from '../kernel/policy-rules.js';
 import type { Stamp } from '../kernel/stamp.js';
 import type { TurnoverMap } from '../kernel/turnover-map.js';
 import type { Backends } from './backends.js';
+import type { Watch } from './inspection.js';
 import type { Permits } from './permits.js';
 import type { SessionTools } from './session-tools.js';
 import type { CompiledAgent, Thread, Tree } from './thread.js';
@@ -88,6 +89,8 @@ export interface HostCore {
   readonly appName: string;
   /** Nothing: nobody traces. */
   tracing: Tracing | undefined;
+  /** Nothing: nobody looks. */
+  watch: Watch | undefined;
   readonly permits: Permits;
   /** In [0, 1): spreads what would happen all at once. */
   readonly random: () => number;

@@ -179,7 +179,9 @@ export function createThread(
 }
 
 export function publish(thread: Thread, draft: AgentEventDraft): undefined | Promise<void> {
-  thread.tree.host.tracing?.see(thread, draft);
+  const { host } = thread.tree;
+  host.tracing?.see(thread, draft);
+  host.watch?.see(thread, draft);
   return thread.tree.merge.publish(thread, draft);
 }
 

@@ -204,6 +204,19 @@ export interface HostModels {
   reset(name?: string): void;
 }
 
+export interface InspectServerOptions {
+  port?: number;
+  hostname?: string;
+  /** Default: a random one. */
+  token?: string;
+}
+
+export interface InspectServer {
+  /** Opens the page, token included. */
+  readonly url: string;
+  close(): Promise<void>;
+}
+
 export interface Host {
   readonly models: HostModels;
   /** `input`: text, parts, or data of the agent's `inputSchema`. */
@@ -235,6 +248,11 @@ export interface Host {
   registerExecutor(type: ExecutorType, creator: ExecutorCreator): void;
   /** The descriptor tree, plain JSON. Checks the whole definition. */
   describe(agent: AgentDefinition): AgentDescriptor;
+  /**
+   * Serves Studio for this host: its page and the wire behind it. Without a `port` any that is free, on 127.0.0.1 only
+   * unless `hostname` says otherwise; `url` holds the token that every request needs. It ends with the host.
+   */
+  inspectServer(options?: InspectServerOptions): Promise<InspectServer>;
   supports(capability: string): boolean;
   /** Stops taking work, waits up to `drainMs` (default 0) for runs, aborts the rest. After it nothing is left. */
   close(options?: { drainMs?: number }): Promise<void>;
