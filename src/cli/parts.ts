@@ -1,6 +1,8 @@
+import { existsSync } from 'node:fs';
 import { isAbsolute, relative, resolve } from 'node:path';
 import { loadAgentFile } from '../define/files/load.js';
 import { loadScriptFile } from '../define/files/script.js';
+import { openProject, trustProject } from '../define/project/project.js';
 import type { ModelPrices } from '../define/worst-case.js';
 import { systemClock } from '../kernel/clock.js';
 import { scriptedModel } from '../models/scripted.js';
@@ -13,6 +15,7 @@ import { loadModelsFile } from './models-file.js';
 import type { PolicyParts } from './policy.js';
 import type { RunParts } from './run.js';
 import { openStore, withFile } from './store-place.js';
+import type { TrustParts } from './trust.js';
 
 /** What the commands are made of outside of tests. */
 export async function runParts(io: CommandIo): Promise<RunParts> {
@@ -24,9 +27,19 @@ export async function runParts(io: CommandIo): Promise<RunParts> {
     workspaceTools: (root) => workspaceTools({ root }),
     openStore: (dir, file) => withFile(openStore(dir, io), file),
     createHost,
+    openProject: (options) => openProject({ ...options, hostTools: hostToolNames(io) }),
+    trustProject,
+    isFile: (file) => existsSync(resolve(io.cwd, file)),
+    mcpTools: async (servers) => (await import('../tools/mcp.js')).mcpTools({ servers: servers as never }),
     prompter: (signal) => createClackPrompter({ input: io.stdin, output: process.stderr, env: io.env, signal }),
   };
 }
+
+export const trustParts = (io: CommandIo): TrustParts => ({
+  openProject: (options) => openProject({ ...options, hostTools: hostToolNames(io) }),
+  trustProject,
+  prompter: (signal) => createClackPrompter({ input: io.stdin, output: process.stderr, env: io.env, signal }),
+});
 
 /** `models`: a file of prices, as it was typed. */
 export function checkParts(file: string, io: CommandIo, models?: string): CheckParts {

@@ -1,6 +1,7 @@
-import type { ModelMessage, ModelRequest, ModelResponse } from '../contracts/index.js';
+import type { Bag, ModelMessage, ModelRequest, ModelResponse } from '../contracts/index.js';
 import { textOf, toParts } from '../kernel/content.js';
 import { describeError, TroupeError } from '../kernel/errors.js';
+import { askAfterModel, askBeforeModel, askOnModelError } from '../kernel/model-hooks.js';
 import { fireHook } from './fire-hook.js';
 import { houseCall, houseMeta } from './house-call.js';
 import { notice } from './session-tree.js';
@@ -42,15 +43,23 @@ async function askForSummary(
     signal: signal(),
     _meta: houseMeta(thread, 'summary'),
   };
-  const hooked = await fireHook(thread, 'before_model', { request });
-  if (hooked !== undefined) {
-    if (hooked.action !== 'proceed') throw failure(hooked.reason ?? 'a hook blocked the model call');
-    const changed = hooked.modifications as { request?: ModelRequest; response?: ModelResponse } | undefined;
-    if (changed?.response !== undefined) return summaryIn(changed.response);
-    if (changed?.request !== undefined) request = changed.request;
-  }
+  const hooks = { fireHook: (point: string, payload: Bag) => fireHook(thread, point, payload) };
+  const prepared = await askBeforeModel(hooks, request);
+  if ('blocked' in prepared) throw failure(prepared.blocked);
+  if ('response' in prepared) return summaryIn(prepared.response);
+  request = prepared.request;
   const choice = tree.settings.model ?? agent.driver.model;
-  return summaryIn(await houseCall(thread, { choice, request, purpose: 'summary', signal }));
+  try {
+    const response = await houseCall(thread, { choice, request, purpose: 'summary', signal });
+    const said = await askAfterModel(hooks, request, response);
+    if (said !== undefined && 'blocked' in said) throw failure(said.blocked);
+    return summaryIn(said?.response ?? response);
+  } catch (thrown) {
+    const { code, message } = describeError(thrown, 'MODEL_FAILED');
+    const instead = code === SUMMARY_FAILED ? undefined : await askOnModelError(hooks, request, { code, message });
+    if (instead === undefined) throw thrown;
+    return summaryIn(instead);
+  }
 }
 
 function summaryIn(response: ModelResponse): string {
@@ -59,4 +68,5 @@ function summaryIn(response: ModelResponse): string {
   return text;
 }
 
-const failure = (message: string) => new TroupeError({ code: 'SUMMARY_FAILED', message });
+const SUMMARY_FAILED = 'SUMMARY_FAILED';
+const failure = (message: string) => new TroupeError({ code: SUMMARY_FAILED, message });

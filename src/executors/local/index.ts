@@ -9,6 +9,7 @@ import type {
   TurnEnd,
 } from '../../contracts/index.js';
 import { describeError, ModelError } from '../../kernel/errors.js';
+import { askAfterModel, askBeforeModel, askOnModelError, wholeResponse } from '../../kernel/model-hooks.js';
 import { createModelTurn, type ModelTurn } from '../../kernel/model-turn.js';
 
 /** Our own loop: each turn is one model call, and what the model said becomes the thread's events. */
@@ -30,17 +31,14 @@ async function turnOf(context: TurnContext): Promise<TurnEnd | undefined> {
     if (context.aborted) return undefined;
   }
   let request = context.modelRequest();
-  const hooked = context.fireHook('before_model', { request });
-  if (hooked !== undefined) {
-    const said = await hooked;
+  if (context.hasHook('before_model') || context.hasHook('before_tool_selection')) {
+    const prepared = await askBeforeModel(context, request);
     if (context.aborted) return undefined;
-    if (said.action !== 'proceed')
-      return fail(context, { code: 'HOOK_BLOCKED', message: said.reason ?? 'a hook blocked the model call' });
-    const changed = said.modifications as { request?: ModelRequest; response?: ModelResponse } | undefined;
-    if (changed?.response !== undefined) {
-      return answerWith(context, (resolved ?? (await resolveOf(context))).name, changed.response);
+    if ('blocked' in prepared) return blocked(context, prepared.blocked);
+    if ('response' in prepared) {
+      return answerWith(context, (resolved ?? (await resolveOf(context))).name, prepared.response);
     }
-    if (changed?.request !== undefined) request = withSignal(changed.request, context);
+    request = prepared.request;
   }
   for (let attempt = 1; ; attempt++) {
     if (context.aborted) return undefined;
@@ -56,11 +54,13 @@ async function turnOf(context: TurnContext): Promise<TurnEnd | undefined> {
     const traced = context.traceModelCall?.({ model: name, provider, attempt, routing: call?.routing });
     const going = call?.request ?? request;
     const ask = () => openAnswer(context, model, going);
-    const failure = await callModel(context, turn, ask, provider);
+    const answer = context.hasHook('after_model') ? new HeldAnswer(context, turn, going) : turn;
+    const failure = await callModel(context, answer, ask, provider);
     turn.publishUsage();
-    call?.settle(failure === undefined || turn.hasSpoken);
+    call?.settle(failure === undefined || failure.code === HOOK_BLOCKED || turn.hasSpoken);
     traced?.end({ finishReason: turn.finishReason, error: failure, isAborted: context.aborted });
     if (context.aborted) return undefined;
+    if (failure?.code === HOOK_BLOCKED) return blocked(context, failure.message);
     if (failure === undefined && (!turn.isMalformed || context.toolsOff)) {
       if (!isPlain) context.modelCalls.answered(resolved as ResolvedModel);
       return turn.finish();
@@ -72,7 +72,8 @@ async function turnOf(context: TurnContext): Promise<TurnEnd | undefined> {
       { ...fault, isMalformed: failure === undefined, isSaid },
       resolved as ResolvedModel,
     );
-    if (!again) return context.aborted ? undefined : fail(context, fault);
+    if (context.aborted) return undefined;
+    if (!again) return giveUp(context, name, request, fault);
     isPlain = false;
   }
 }
@@ -100,6 +101,60 @@ const MALFORMED: Failure = {
   retryAfterMs: undefined,
 };
 
+const HOOK_BLOCKED = 'HOOK_BLOCKED';
+const blocked = (context: TurnContext, message: string) => fail(context, { code: HOOK_BLOCKED, message });
+
+/** An answer that is kept back until the hooks have seen all of it. */
+class HeldAnswer implements Answer {
+  readonly #increments: ModelResponse[] = [];
+
+  constructor(
+    private readonly context: TurnContext,
+    private readonly turn: ModelTurn,
+    private readonly request: ModelRequest,
+  ) {}
+
+  take(increment: ModelResponse): undefined {
+    this.#increments.push(increment);
+    return undefined;
+  }
+
+  /** Says it, as the hooks leave it. What the call has used is counted all the same. */
+  async end(): Promise<Failure | undefined> {
+    const { context, turn, request } = this;
+    const whole = wholeResponse(this.#increments);
+    const said = await askAfterModel(context, request, whole);
+    if (context.aborted) return undefined;
+    if (said === undefined) {
+      for (const increment of this.#increments) await turn.take(increment);
+      return undefined;
+    }
+    const { usage } = whole;
+    if (usage !== undefined) await turn.take({ content: [], usage });
+    if ('blocked' in said) {
+      return { code: HOOK_BLOCKED, message: said.blocked, retryable: false, retryAfterMs: undefined };
+    }
+    const { usage: _, ...response } = said.response;
+    await turn.take({ finishReason: 'stop', ...response });
+    return undefined;
+  }
+}
+
+/** No more is tried; a hook may have an answer all the same. */
+async function giveUp(
+  context: TurnContext,
+  model: string,
+  request: ModelRequest,
+  { code, message, retryable }: Failure,
+): Promise<TurnEnd | undefined> {
+  if (context.hasHook('on_model_error')) {
+    const response = await askOnModelError(context, request, { code, message, retryable });
+    if (context.aborted) return undefined;
+    if (response !== undefined) return answerWith(context, model, response);
+  }
+  return fail(context, { code, message, retryable });
+}
+
 /** A hook answered in the model's place. */
 async function answerWith(context: TurnContext, model: string, response: ModelResponse): Promise<TurnEnd | undefined> {
   const turn = createModelTurn(context, model);
@@ -108,18 +163,18 @@ async function answerWith(context: TurnContext, model: string, response: ModelRe
   return turn.finish();
 }
 
-/** A request that a hook put together itself keeps the turn's signal. */
-const withSignal = (request: ModelRequest, context: TurnContext): ModelRequest => ({
-  ...request,
-  signal: context.signal,
-});
+/** What takes the increments of one answer, and may have something to do when they are all there. */
+interface Answer {
+  take(increment: ModelResponse): undefined | Promise<void>;
+  end?(): Promise<Failure | undefined>;
+}
 
 type Failure = { code: string; message: string; retryable: boolean; retryAfterMs: number | undefined };
 
-/** Streams one answer into `turn`. Returns how it failed; nothing when it did not. */
+/** Streams one answer into `answer`. Returns how it failed; nothing when it did not. */
 async function callModel(
   context: TurnContext,
-  turn: ModelTurn,
+  answer: Answer,
   open: () => AsyncGenerator<ModelResponse>,
   provider: string,
 ): Promise<Failure | undefined> {
@@ -131,10 +186,10 @@ async function callModel(
     const stream = open();
     for await (const increment of stream) {
       if (context.aborted) break;
-      const full = turn.take(increment);
+      const full = answer.take(increment);
       if (full !== undefined) await full;
     }
-    return undefined;
+    return answer.end === undefined || context.aborted ? undefined : await answer.end();
   } catch (thrown) {
     const { code, message } = describeError(thrown, 'MODEL_FAILED');
     const isModelError = thrown instanceof ModelError;

@@ -35,6 +35,7 @@ export function resumeRun(thread: Thread, past: ThreadPast): void {
   thread.end = undefined;
   const run = recordOf(thread, past, input);
   thread.run = run;
+  tree.host.lifecycle?.resume(thread);
   const { stop } = past;
   // First: what is being stopped begins nothing more.
   if (stop !== undefined) recovery.onBegin(() => stopRun(thread, stop));
@@ -71,6 +72,7 @@ function recordOf(thread: Thread, past: ThreadPast, input: AgentEvent<'message'>
     cutTurn: undefined,
     interrupted: false,
     models: past.route === undefined ? undefined : { route: past.route, accepted: new Map(), last: undefined },
+    hooks: undefined,
   };
 }
 
