@@ -151,7 +151,7 @@ function contextOf(host: HostCore, elicitation: ElicitationChannel): HostContext
     hookSystem: host.hooks ?? silentHooks,
     elicitation,
     toolRegistry: toolsOf(host),
-    modelConfig: { resolve: ({ requested }) => host.models.resolve(requested) },
+    modelConfig: { resolve: (request) => host.models.resolve(request.requested, request) },
     sessionService: host.store,
   };
 }
