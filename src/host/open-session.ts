@@ -33,7 +33,7 @@ export function prepare(
   if (sessionId !== undefined) assertSessionId(sessionId);
   if (permissionMode !== undefined) assertMode(permissionMode);
   assertDescriptors(tools);
-  return compileAgent(compilingHost(host, session, options.userId), agent, { runTools: tools, model });
+  return compileAgent(compilingHost(host, agent, session, options.userId), agent, { runTools: tools, model });
 }
 
 export function assertSessionId(sessionId: string): void {
@@ -45,8 +45,13 @@ export function assertSessionId(sessionId: string): void {
 }
 
 /** The host with the tools that a session has of its own. */
-export function compilingHost(host: HostCore, sessionId: string | undefined, userId: string | undefined): HostCore {
-  if (host.sessionTools === undefined || sessionId === undefined) return host;
+export function compilingHost(
+  host: HostCore,
+  agent: AgentDefinition,
+  sessionId: string | undefined,
+  userId: string | undefined,
+): HostCore {
+  if (sessionId === undefined || !host.sessionTools.areFor(agent)) return host;
   return { ...host, ...host.sessionTools.hostFor(sessionId, userId) };
 }
 
@@ -262,7 +267,7 @@ export function closeTree(tree: Tree, reason: string): void {
   host.trees.delete(sessionId);
   tree.merge.end();
   const durable = settled(tree);
-  const released = host.sessionTools?.close(sessionId);
+  const released = host.sessionTools.close(sessionId);
   const written = durable === undefined ? closeLog(tree) : durable.then(() => closeLog(tree));
   const closing = released === undefined ? written : Promise.all([released, written]).then(() => {});
   if (closing === undefined) return tree.onClosed?.();
