@@ -68,6 +68,7 @@ function createProgram({
     .option('--mode <mode>', 'permission mode: default, auto_edit, autonomous, plan or dont_ask')
     .option('--policy <file>', 'a file of rules (file#sha256=… pins it); may be given more than once', collect)
     .option('--script <file>', 'answer every model call from a script (YAML or JSON): no key, no network')
+    .option('--models <file>', 'aliases, prices and fallbacks of models (YAML or JSON)')
     .option('--max-budget-usd <amount>', 'end the run before it costs more')
     .option('--root <folder>', 'the folder that workspace tools work in (default: the current one)')
     .option('--store <dir>', 'the directory that keeps the session (default: .troupe)')
@@ -102,15 +103,29 @@ function createProgram({
 
   command(
     'check <file>',
-    'Say what would go wrong, and the most model calls a run can make, without running.',
+    'Say what would go wrong, and the most model calls a run can make and cost, without running.',
     'troupe check team.yaml --json',
   )
+    .option('--models <file>', 'prices of models (YAML or JSON), for the cost')
     .option('--json', 'print the report as JSON')
     .addHelpText('after', checkHelp)
-    .action(async (file: string, options: { json?: boolean }) => {
+    .action(async (file: string, options: { json?: boolean; models?: string }) => {
       const { checkCommand } = await import('./check.js');
       const { checkParts } = await import('./parts.js');
-      done(await checkCommand({ ...options, file }, io, checkParts(file, io)));
+      done(await checkCommand({ ...options, file }, io, checkParts(file, io, options.models)));
+    });
+
+  command(
+    'models [file]',
+    'Say which models a team or a models file names, whether they can be asked, and what they cost.',
+    'troupe models team.yaml --models models.yaml',
+  )
+    .option('--models <file>', 'aliases, prices and fallbacks of models (YAML or JSON)')
+    .option('--json', 'print the report as JSON')
+    .action(async (file: string | undefined, options: { json?: boolean; models?: string }) => {
+      const { modelsCommand } = await import('./models.js');
+      const { modelsParts } = await import('./parts.js');
+      done(await modelsCommand(options, io, modelsParts(file, io, options.models)));
     });
 
   command(
@@ -317,6 +332,7 @@ interface RunFlags {
   model?: string;
   mode?: string;
   script?: string;
+  models?: string;
   maxBudgetUsd?: string;
   root?: string;
   store?: string;
@@ -369,7 +385,8 @@ const checkHelp = `
 The worst case follows from the limits alone. An agent: maxTurns (a root run 100, a sub-agent 15, where it sets none),
 one more with graceTurn. sequential, parallel: the sum. loop: maxIterations times the sum. transfer: (maxTransfers + 1)
 times the costliest member. hierarchical: the leader, and every child once in each of its turns. All of it at most
-maxLlmCalls. Retries of failed calls are not counted.
+maxLlmCalls. Retries of failed calls are not counted. Its cost is told where every agent has a price (--models) or a
+maxBudgetUsd.
 Exit codes: 0 no problems, 2 problems, or a file that cannot be read.`;
 
 /** Commander's own message as one sentence, and what to do. */

@@ -10,6 +10,7 @@ import { chooseModel, withModelHint } from './choose-model.js';
 import { type CommandIo, showCursor } from './command-io.js';
 import type { PreviewCall } from './edit-call.js';
 import { exitCodeOf, exitCodes } from './exit-codes.js';
+import type { ModelSettings } from './models-file.js';
 import { visibleLine, visibleLines } from './plain-text.js';
 import { readPolicyFiles } from './policy-files.js';
 import { projectFor } from './project-trust.js';
@@ -30,6 +31,7 @@ export interface RunCommand {
   yes?: boolean | undefined;
   no?: boolean | undefined;
   script?: string | undefined;
+  models?: string | undefined;
   maxBudgetUsd?: string | undefined;
   root?: string | undefined;
   /** Files of rules, of the tier `user`. */
@@ -50,6 +52,8 @@ export interface RunParts {
     file: string,
   ): Promise<{ definition: AgentDefinition; script?: string | undefined; notices: readonly string[] }>;
   loadModel(scriptPath: string): Promise<ModelInterface>;
+  /** `path` as it was typed. */
+  loadModels(path: string): Promise<ModelSettings>;
   workspaceTools(root: string): readonly ToolDefinition[];
   /** `file`: what new sessions are told to be of. */
   openStore(dir: string | undefined, file?: string): SessionProvider;
@@ -88,11 +92,13 @@ export async function runCommand(command: RunCommand, io: CommandIo, parts: RunP
     for (const notice of loaded.notices) void io.stderr.write(`troupe: ${visibleLine(notice)}\n`);
     const scriptPath = command.script === undefined ? loaded.script : resolve(io.cwd, command.script);
     const scripted = scriptPath === undefined ? undefined : await parts.loadModel(scriptPath);
+    const settings = command.models === undefined ? {} : await parts.loadModels(command.models);
     const userFile = userPolicyFile(io);
     const policy = [...(await readPolicies(command, io)), ...project.policy];
     const tools = parts.workspaceTools(resolve(io.cwd, command.root ?? '.'));
     const answersItself = command.yes === true || command.no === true;
     const host = parts.createHost({
+      ...settings,
       ...(scripted === undefined ? {} : { models: { scripted } }),
       tools: [...tools, ...(await serverTools(project, parts))],
       policy,
