@@ -4,6 +4,7 @@ import type { CommandIo } from './command-io.js';
 import { exitCodes } from './exit-codes.js';
 import { reportError } from './report-error.js';
 import type { ServeCommand } from './serve.js';
+import type { StudioCommand } from './studio.js';
 
 export interface ProgramOptions {
   /** Without the interpreter and the script. */
@@ -73,6 +74,7 @@ function createProgram({
     .option('--root <folder>', 'the folder that workspace tools work in (default: the current one)')
     .option('--store <dir>', 'the directory that keeps the session (default: .troupe)')
     .option('--ephemeral', 'keep nothing')
+    .option('--studio', 'show the run in a local web page, and keep that open until Ctrl-C')
     .option('--trust', 'trust what the folder brings (hooks, agents, policy, MCP servers), for this run')
     .option('--json', 'print the events as JSON lines on stdout, and nothing else there')
     .option('-y, --yes', 'say yes to every tool that asks for confirmation')
@@ -99,6 +101,18 @@ function createProgram({
       const { runParts } = await import('./parts.js');
       const { serveA2a } = await import('../surfaces/a2a.js');
       done(await serveCommand({ ...options, file }, io, { ...(await runParts(io)), serveA2a }));
+    });
+
+  command('studio [file]', 'Look at sessions in a local web page.', 'troupe studio team.yaml')
+    .option('--port <number>', 'the port to listen on (default: any that is free)')
+    .option('--script <file>', 'answer every model call from a script (YAML or JSON): no key, no network')
+    .option('--root <folder>', 'the folder that workspace tools may read (default: the current one)')
+    .option('--store <dir>', 'the directory that keeps the sessions (default: .troupe)')
+    .option('--json', 'print where it is as JSON')
+    .action(async (file: string | undefined, options: Omit<StudioCommand, 'file'>) => {
+      const { studioCommand } = await import('./studio.js');
+      const { runParts } = await import('./parts.js');
+      done(await studioCommand({ ...options, file }, io, await runParts(io)));
     });
 
   command(
@@ -337,6 +351,7 @@ interface RunFlags {
   root?: string;
   store?: string;
   ephemeral?: boolean;
+  studio?: boolean;
   trust?: boolean;
   json?: boolean;
   yes?: boolean;

@@ -20,6 +20,7 @@ import { inputOf, readPrompt } from './read-prompt.js';
 import { badUse } from './report-error.js';
 import { createRunProgress, type RunProgress } from './run-progress.js';
 import type { TrustParts } from './trust.js';
+import { untilSignal } from './until-signal.js';
 
 export interface RunCommand {
   file: string;
@@ -39,6 +40,8 @@ export interface RunCommand {
   /** Directory of the sessions. */
   store?: string | undefined;
   ephemeral?: boolean | undefined;
+  /** Serves Studio beside the run, and after it until a signal. */
+  studio?: boolean | undefined;
   /** All that the folder brings counts, for this run. */
   trust?: boolean | undefined;
   /** A stored session to go on with, where it broke off; there is no prompt then. */
@@ -106,21 +109,31 @@ export async function runCommand(command: RunCommand, io: CommandIo, parts: RunP
       ...(project.hooks.length > 0 && { hooks: project.hooks }),
       ...(userFile === undefined ? {} : { userPolicyFile: userFile }),
       store: parts.openStore(command.store, file),
-      elicitation: canAsk || answersItself ? 'respond' : 'deny',
+      elicitation: canAsk || answersItself || command.studio === true ? 'respond' : 'deny',
       agents: [loaded.definition],
     });
     try {
+      if (command.studio === true) {
+        const { url } = await host.inspectServer();
+        void io.stderr.write(`Studio is at ${url}\n`);
+      }
       const run = await startRun(host, loaded.definition, prompt, {
         command,
         maxBudgetUsd,
         isScripted: scripted !== undefined,
       });
       stopRun = () => run.abort('interrupted');
-      return await followRun(run, command, io, {
+      const code = await followRun(run, command, io, {
         prompter: canAsk ? parts.prompter : undefined,
         preview: previewWith(tools),
         signals,
       });
+      if (command.studio === true) {
+        signals.off();
+        void io.stderr.write('the run has ended; Studio stays open until Ctrl-C\n');
+        await untilSignal(io);
+      }
+      return code;
     } finally {
       stopRun = undefined;
       await host.close();
@@ -214,6 +227,7 @@ async function followRun(
     prompter,
     preview,
     screen: progress,
+    isAnsweredElsewhere: command.studio === true,
     onInterrupt: () => signals.raise(),
   });
   // Wrong use rejects both the iterator and the result: one of them is enough to hear of it.
