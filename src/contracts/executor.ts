@@ -87,6 +87,8 @@ export interface TurnContext {
   traceModelCall?(call: TracedModelCall): ModelCallRecord | undefined;
   /** Asks a person in the name of this agent. */
   readonly elicitation: ElicitationChannel;
+  /** Whether some hook listens at a point. */
+  hasHook(point: Open<HookPoint>): boolean;
   /** Fires a hook point of this thread; nothing where no hook listens. Never rejects. */
   fireHook(point: Open<HookPoint>, payload: Bag): undefined | Promise<HookResult>;
 }
@@ -112,6 +114,8 @@ export interface Executor {
   readonly capabilities?: readonly string[];
   /** True: it runs its own model or tools out of the host's sight. Refused unless a policy rule grants it. */
   readonly opaque?: boolean;
+  /** True: it keeps the conversation itself, and what the host forgets of it is not forgotten there. */
+  readonly keepsContext?: boolean;
   close?(): void | Promise<void>;
 }
 

@@ -63,6 +63,8 @@ export interface HostOptions {
   tools?: readonly (ToolDefinition | Toolset | ToolFactory | SessionToolset)[];
   /** Rule sets (merged by tier and priority) and evaluators (the strictest decides). */
   policy?: readonly (PolicyRuleSet | PolicyEvaluator)[];
+  /** False: the folder that rules of the tier `workspace` come from is not trusted, and they do not count. Default true. */
+  trust?: boolean;
   /** The user's own rules (TOML), which count like those of `policy`; where "always and save" writes. Need not exist yet. */
   userPolicyFile?: string;
   hooks?: readonly (AnyHookDefinition | LifecycleInterceptor)[];

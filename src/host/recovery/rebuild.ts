@@ -34,6 +34,7 @@ export function resumeRun(thread: Thread, past: ThreadPast): void {
   thread.end = undefined;
   const run = recordOf(thread, past, input);
   thread.run = run;
+  tree.host.lifecycle?.resume(thread);
   const { stop } = past;
   // First: what is being stopped begins nothing more.
   if (stop !== undefined) recovery.onBegin(() => stopRun(thread, stop));
@@ -69,6 +70,7 @@ function recordOf(thread: Thread, past: ThreadPast, input: AgentEvent<'message'>
     cancelWorkTimer: undefined,
     cutTurn: undefined,
     interrupted: false,
+    hooks: undefined,
   };
 }
 
