@@ -22,6 +22,8 @@ export interface Follow {
 }
 
 interface Answers {
+  /** Questions may be answered in its page. */
+  studio?: boolean | undefined;
   json?: boolean | undefined;
   yes?: boolean | undefined;
   no?: boolean | undefined;
@@ -43,6 +45,7 @@ export async function followRun(
     prompter,
     preview,
     screen: progress,
+    isAnsweredElsewhere: command.studio === true,
     onInterrupt: () => signals.raise(),
   });
   // Wrong use rejects both the iterator and the result: one of them is enough to hear of it.

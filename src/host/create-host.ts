@@ -19,6 +19,7 @@ import { TroupeError, throwProblems } from '../kernel/errors.js';
 import { createLateTimer } from '../kernel/late-timer.js';
 import { memoryCredentials } from '../kernel/memory-credentials.js';
 import type { SavedRules } from '../kernel/policy-rules.js';
+import { seededRandom } from '../kernel/random.js';
 import { createStamp } from '../kernel/stamp.js';
 import { TurnoverMap } from '../kernel/turnover-map.js';
 import { type CompositionMachine, wireSession } from './agent-logics.js';
@@ -26,6 +27,7 @@ import { createSession } from './agent-session.js';
 import { attach } from './attach.js';
 import { createBackends, withBackends } from './backends.js';
 import { abortStop, endBroken, stopRun } from './end-run.js';
+import { outsideContext } from './executors.js';
 import { hookFaults } from './hook-options.js';
 import type { HostCore, ModelRegistry } from './host-core.js';
 import { createInspection, type HostInspection } from './inspection.js';
@@ -49,7 +51,10 @@ export interface HostParts {
   readonly compositions: Readonly<Record<string, CompositionMachine>>;
   /** By executor type: what reads its backends. */
   readonly backends: Readonly<Record<string, () => BackendReader>>;
-  readonly models: (options: Pick<HostOptions, 'models'>) => ModelRegistry;
+  readonly models: (
+    options: Pick<HostOptions, 'models' | 'aliases' | 'router' | 'prices' | 'fallbacks'>,
+    clock: Clock,
+  ) => ModelRegistry;
   readonly policy: (options: Pick<HostOptions, 'policy' | 'userPolicyFile' | 'trust'>) => {
     readonly evaluator: PolicyEvaluator;
     readonly savedRules?: SavedRules | undefined;
@@ -91,7 +96,7 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
     clock,
     lateTimer: createLateTimer(clock),
     stamp: createStamp(clock, `${randomBytes(3).toString('hex')}-`),
-    models: parts.models(options),
+    models: parts.models(options, clock),
     policy: policy.evaluator,
     savedRules: policy.savedRules,
     hooks,
@@ -103,13 +108,14 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
     appName: options.appName ?? 'troupe',
     tracing: undefined,
     watch: undefined,
-    permits: createPermits(limits),
+    permits: createPermits(limits, clock),
+    random: options.seed === undefined ? Math.random : seededRandom(options.seed),
     toolTimeoutMs: limits.toolTimeoutMs ?? DEFAULT_TOOL_TIMEOUT_MS,
     abortTimeoutMs: limits.abortTimeoutMs ?? DEFAULT_ABORT_TIMEOUT_MS,
     hostTools: new Map(shared.flatMap((tool) => (isToolset(tool) ? [] : [[tool.name, tool] as const]))),
     backends: createBackends(parts.backends),
     toolsets: undefined,
-    sessionTools: undefined,
+    sessionTools: undefined as never,
     agents: new Map(agents.map((agent) => [agent.name, agent])),
     executors,
     patterns: new Set(Object.keys(parts.compositions)),
@@ -157,6 +163,7 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
 
   const servers = new Set<InspectServer>();
   const host: Host = {
+    models: core.models,
     run: (agent, input, runOptions = {}) => startRun(core, agent as AgentDefinition, input as string, runOptions),
     session: (agent, runOptions = {}) => createSession(core, agent as AgentDefinition, runOptions),
     resume: (sessionId, resumeOptions = {}) => resumeRun(core, sessionId, resumeOptions),
@@ -195,6 +202,7 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
       };
     },
     describe: (agent) => describeAgent(core.backends.read(agent as AgentDefinition).definition),
+    context: () => outsideContext(core),
     supports: (capability) => CAPABILITIES.includes(capability),
     close: (closeOptions = {}) => {
       closing ??= closeHost(core, closeOptions.drainMs ?? 0).then(async () => {
@@ -230,7 +238,7 @@ async function closeHost(core: HostCore, drainMs: number): Promise<void> {
   await left;
   await allClosed();
   await core.hooks?.close?.();
-  const released = Promise.all([core.toolsets?.close(), core.sessionTools?.closeAll()]);
+  const released = Promise.all([core.toolsets?.close(), core.sessionTools.closeAll()]);
   if (core.strays.size > 0) await within(core, Promise.all(core.strays), core.abortTimeoutMs);
   await released;
 }

@@ -3,10 +3,12 @@ import { toolNameFault } from '../kernel/agent-check.js';
 import { type Problem, TroupeError, throwProblems } from '../kernel/errors.js';
 import { narrowPermissionMode } from '../kernel/narrow.js';
 import { readSchema } from '../kernel/schema.js';
+import { TreeBudget } from './budget.js';
 import { compileAgent } from './compile-agent.js';
 import { closeExecutor, createExecutor } from './executors.js';
 import type { HostCore } from './host-core.js';
 import { runOptionFaults } from './option-keys.js';
+import { assertPriced } from './price-check.js';
 import { applyPast, type Past, readIdle } from './recover-idle.js';
 import { createTree, newSessionId, settled, threadsFrom } from './session-tree.js';
 import type { CompiledAgent, Thread, Tree } from './thread.js';
@@ -33,7 +35,10 @@ export function prepare(
   if (sessionId !== undefined) assertSessionId(sessionId);
   if (permissionMode !== undefined) assertMode(permissionMode);
   assertDescriptors(tools);
-  return compileAgent(compilingHost(host, session, options.userId), agent, { runTools: tools, model });
+  const own = compilingHost(host, agent, session, options.userId);
+  const compiled = compileAgent(own, agent, { runTools: tools, model });
+  assertPriced(host, compiled, options);
+  return compiled;
 }
 
 export function assertSessionId(sessionId: string): void {
@@ -45,8 +50,13 @@ export function assertSessionId(sessionId: string): void {
 }
 
 /** The host with the tools that a session has of its own. */
-export function compilingHost(host: HostCore, sessionId: string | undefined, userId: string | undefined): HostCore {
-  if (host.sessionTools === undefined || sessionId === undefined) return host;
+export function compilingHost(
+  host: HostCore,
+  agent: AgentDefinition,
+  sessionId: string | undefined,
+  userId: string | undefined,
+): HostCore {
+  if (sessionId === undefined || !host.sessionTools.areFor(agent)) return host;
   return { ...host, ...host.sessionTools.hostFor(sessionId, userId) };
 }
 
@@ -200,6 +210,7 @@ export function begin(
       hostToolExecution: options.hostToolExecution ?? true,
       streaming: options.streaming ?? true,
       maxBudgetUsd: options.maxBudgetUsd ?? Number.POSITIVE_INFINITY,
+      maxTokens: options.maxTokens ?? Number.POSITIVE_INFINITY,
       contextBudget: options.contextBudget,
     },
     ...(past !== undefined && { seq: Math.max(past.seq, handle?.head?.reservedSeq ?? 0) }),
@@ -209,6 +220,9 @@ export function begin(
     }),
   });
   tree.traceContext = options.traceContext;
+  if (agent.isBudgeted || options.maxBudgetUsd !== undefined || options.maxTokens !== undefined) {
+    tree.budget = new TreeBudget();
+  }
   if (past !== undefined) applyPast(tree, past);
   const { root } = tree;
   if (agent.behaviour === 'turn' && agent.driver.descriptor.executor !== 'local')
@@ -261,7 +275,7 @@ export function closeTree(tree: Tree, reason: string): void {
   }
   host.trees.delete(sessionId);
   tree.merge.end();
-  const released = host.sessionTools?.close(sessionId);
+  const released = host.sessionTools.close(sessionId);
   const before = allOf(settled(tree), host.lifecycle?.sessionEnded(tree));
   const written = before === undefined ? closeLog(tree) : before.then(() => closeLog(tree));
   const closing = released === undefined ? written : Promise.all([released, written]).then(() => {});
