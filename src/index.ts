@@ -17,13 +17,19 @@ export { hierarchical } from './define/hierarchical.js';
 export { defineHook } from './define/hook.js';
 export { loop } from './define/loop.js';
 export { parallel } from './define/parallel.js';
+export type { ProjectItem } from './define/project/items.js';
+export { openProject, type Project, type ProjectOptions, trustProject } from './define/project/project.js';
+export { type FolderTrust, type TrustStore, trustFile } from './define/project/trust-store.js';
 export { sequential } from './define/sequential.js';
 export { tool } from './define/tool.js';
 export { transfer } from './define/transfer.js';
+export { type CommandHookOptions, commandHook } from './hooks/command.js';
+export { type HookSchemas, hookSchemas } from './hooks/schemas.js';
 export type {
   ElicitationCallback,
   Host,
   HostLimits,
+  HostModels,
   HostOptions,
   HostSession,
   Run,
@@ -34,6 +40,7 @@ export type {
 } from './host/types.js';
 export { textOf } from './kernel/content.js';
 export { ModelError, type Problem, TroupeError, type TroupeErrorCode } from './kernel/errors.js';
+export { type Pending, pending } from './kernel/pending.js';
 export type { PolicyRule, PolicyRuleSet, PolicyStanding, PolicyTier } from './kernel/policy-rules.js';
 export { INTERFACE_VERSION, isCompatible } from './kernel/version.js';
 export { type DynamicPolicy, dynamicRules } from './policy/dynamic.js';

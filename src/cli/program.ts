@@ -1,8 +1,10 @@
+import { resolve } from 'node:path';
 import { Command, CommanderError } from 'commander';
 import type { CommandIo } from './command-io.js';
 import { exitCodes } from './exit-codes.js';
 import { reportError } from './report-error.js';
 import type { ServeCommand } from './serve.js';
+import type { StudioCommand } from './studio.js';
 
 export interface ProgramOptions {
   /** Without the interpreter and the script. */
@@ -65,11 +67,15 @@ function createProgram({
   )
     .option('-m, --model <model>', 'the model of every agent in this run, as gemini/gemini-flash-latest')
     .option('--mode <mode>', 'permission mode: default, auto_edit, autonomous, plan or dont_ask')
+    .option('--policy <file>', 'a file of rules (file#sha256=… pins it); may be given more than once', collect)
     .option('--script <file>', 'answer every model call from a script (YAML or JSON): no key, no network')
+    .option('--models <file>', 'aliases, prices and fallbacks of models (YAML or JSON)')
     .option('--max-budget-usd <amount>', 'end the run before it costs more')
-    .option('--root <folder>', 'the folder that workspace tools may read (default: the current one)')
+    .option('--root <folder>', 'the folder that workspace tools work in (default: the current one)')
     .option('--store <dir>', 'the directory that keeps the session (default: .troupe)')
     .option('--ephemeral', 'keep nothing')
+    .option('--studio', 'show the run in a local web page, and keep that open until Ctrl-C')
+    .option('--trust', 'trust what the folder brings (hooks, agents, policy, MCP servers), for this run')
     .option('--json', 'print the events as JSON lines on stdout, and nothing else there')
     .option('-y, --yes', 'say yes to every tool that asks for confirmation')
     .option('--no', 'say no to every tool that asks for confirmation')
@@ -97,17 +103,43 @@ function createProgram({
       done(await serveCommand({ ...options, file }, io, { ...(await runParts(io)), serveA2a }));
     });
 
+  command('studio [file]', 'Look at sessions in a local web page.', 'troupe studio team.yaml')
+    .option('--port <number>', 'the port to listen on (default: any that is free)')
+    .option('--script <file>', 'answer every model call from a script (YAML or JSON): no key, no network')
+    .option('--root <folder>', 'the folder that workspace tools may read (default: the current one)')
+    .option('--store <dir>', 'the directory that keeps the sessions (default: .troupe)')
+    .option('--json', 'print where it is as JSON')
+    .action(async (file: string | undefined, options: Omit<StudioCommand, 'file'>) => {
+      const { studioCommand } = await import('./studio.js');
+      const { runParts } = await import('./parts.js');
+      done(await studioCommand({ ...options, file }, io, await runParts(io)));
+    });
+
   command(
     'check <file>',
-    'Say what would go wrong, and the most model calls a run can make, without running.',
+    'Say what would go wrong, and the most model calls a run can make and cost, without running.',
     'troupe check team.yaml --json',
   )
+    .option('--models <file>', 'prices of models (YAML or JSON), for the cost')
     .option('--json', 'print the report as JSON')
     .addHelpText('after', checkHelp)
-    .action(async (file: string, options: { json?: boolean }) => {
+    .action(async (file: string, options: { json?: boolean; models?: string }) => {
       const { checkCommand } = await import('./check.js');
       const { checkParts } = await import('./parts.js');
-      done(await checkCommand({ ...options, file }, io, checkParts(file, io)));
+      done(await checkCommand({ ...options, file }, io, checkParts(file, io, options.models)));
+    });
+
+  command(
+    'models [file]',
+    'Say which models a team or a models file names, whether they can be asked, and what they cost.',
+    'troupe models team.yaml --models models.yaml',
+  )
+    .option('--models <file>', 'aliases, prices and fallbacks of models (YAML or JSON)')
+    .option('--json', 'print the report as JSON')
+    .action(async (file: string | undefined, options: { json?: boolean; models?: string }) => {
+      const { modelsCommand } = await import('./models.js');
+      const { modelsParts } = await import('./parts.js');
+      done(await modelsCommand(options, io, modelsParts(file, io, options.models)));
     });
 
   command(
@@ -271,6 +303,34 @@ function createProgram({
     },
   );
 
+  command(
+    'trust [folder]',
+    'Show what a folder would bring to a run, and trust it or trust it no more.',
+    'troupe trust . --yes',
+  )
+    .option('-y, --yes', 'trust it, as it stands')
+    .option('--remove', 'trust it no more')
+    .option('--json', 'print the report as JSON')
+    .addHelpText('after', trustHelp)
+    .action(async (folder: string | undefined, options: { yes?: boolean; remove?: boolean; json?: boolean }) => {
+      const { trustCommand } = await import('./trust.js');
+      const { trustParts } = await import('./parts.js');
+      done(await trustCommand({ ...options, folder: folder && resolve(io.cwd, folder) }, io, trustParts(io)));
+    });
+
+  const hooks = command('hooks', 'Show the hooks of this folder and of yours.', 'troupe hooks list');
+  hooks
+    .command('list')
+    .description('List the command hooks that a run here has, and those that are not trusted.')
+    .helpOption('-h, --help', 'print this help')
+    .addHelpText('after', example('troupe hooks list --json'))
+    .option('--json', 'print the list as JSON')
+    .action(async (options: { json?: boolean }) => {
+      const { hooksListCommand } = await import('./hooks.js');
+      const { trustParts } = await import('./parts.js');
+      done(await hooksListCommand(options, io, await trustParts(io).openProject({ folder: io.cwd })));
+    });
+
   command('doctor', 'Say what is installed, which keys are set, and what the terminal can do.', 'troupe doctor')
     .option('--json', 'print the report as JSON')
     .action(async (options: { json?: boolean }) => {
@@ -282,13 +342,17 @@ function createProgram({
 }
 
 interface RunFlags {
+  policy?: string[];
   model?: string;
   mode?: string;
   script?: string;
+  models?: string;
   maxBudgetUsd?: string;
   root?: string;
   store?: string;
   ephemeral?: boolean;
+  studio?: boolean;
+  trust?: boolean;
   json?: boolean;
   yes?: boolean;
   no?: boolean;
@@ -327,11 +391,17 @@ nobody can be asked.
 Ctrl-C aborts the run, a second one ends the process at once. A reader that leaves early (| head -1) changes nothing:
 the run completes, and the exit code is its own.${exitCodeHelp}`;
 
+const trustHelp = `
+What a folder brings in .troupe (agents, hooks.yaml, settings.yaml with MCP servers, policy.toml) counts only when the
+folder is trusted, and while each thing is as it was then: what is new or changed is asked about again. Without a
+terminal and without --yes nothing is changed. Trust is kept in ~/.troupe/trust.json.`;
+
 const checkHelp = `
 The worst case follows from the limits alone. An agent: maxTurns (a root run 100, a sub-agent 15, where it sets none),
 one more with graceTurn. sequential, parallel: the sum. loop: maxIterations times the sum. transfer: (maxTransfers + 1)
 times the costliest member. hierarchical: the leader, and every child once in each of its turns. All of it at most
-maxLlmCalls. Retries of failed calls are not counted.
+maxLlmCalls. Retries of failed calls are not counted. Its cost is told where every agent has a price (--models) or a
+maxBudgetUsd.
 Exit codes: 0 no problems, 2 problems, or a file that cannot be read.`;
 
 /** Commander's own message as one sentence, and what to do. */

@@ -1,17 +1,26 @@
-import { resolve } from 'node:path';
+import { isAbsolute, join, resolve } from 'node:path';
 import type { AgentEvent } from '../contracts/events.js';
-import type { AgentDefinition, ModelInterface, SessionProvider, ToolDefinition } from '../contracts/index.js';
+import type { AgentDefinition, ModelInterface, SessionProvider, ToolDefinition, Toolset } from '../contracts/index.js';
+import type { Project, ProjectOptions } from '../define/project/project.js';
 import type { Host, HostOptions, Run, RunResult } from '../host/types.js';
+import { throwProblems } from '../kernel/errors.js';
+import type { PolicyRuleSet } from '../kernel/policy-rules.js';
 import { createRunModel } from '../kernel/run-model.js';
 import { chooseModel, withModelHint } from './choose-model.js';
 import { type CommandIo, showCursor } from './command-io.js';
+import type { PreviewCall } from './edit-call.js';
 import { exitCodeOf, exitCodes } from './exit-codes.js';
+import type { ModelSettings } from './models-file.js';
 import { visibleLine, visibleLines } from './plain-text.js';
+import { readPolicyFiles } from './policy-files.js';
+import { projectFor } from './project-trust.js';
 import { createQuestionDesk } from './question-desk.js';
 import type { Prompter } from './question-form.js';
 import { inputOf, readPrompt } from './read-prompt.js';
 import { badUse } from './report-error.js';
 import { createRunProgress, type RunProgress } from './run-progress.js';
+import type { TrustParts } from './trust.js';
+import { untilSignal } from './until-signal.js';
 
 export interface RunCommand {
   file: string;
@@ -23,11 +32,18 @@ export interface RunCommand {
   yes?: boolean | undefined;
   no?: boolean | undefined;
   script?: string | undefined;
+  models?: string | undefined;
   maxBudgetUsd?: string | undefined;
   root?: string | undefined;
+  /** Files of rules, of the tier `user`. */
+  policy?: readonly string[] | undefined;
   /** Directory of the sessions. */
   store?: string | undefined;
   ephemeral?: boolean | undefined;
+  /** Serves Studio beside the run, and after it until a signal. */
+  studio?: boolean | undefined;
+  /** All that the folder brings counts, for this run. */
+  trust?: boolean | undefined;
   /** A stored session to go on with, where it broke off; there is no prompt then. */
   resume?: { id: string; repair: boolean } | undefined;
 }
@@ -39,10 +55,18 @@ export interface RunParts {
     file: string,
   ): Promise<{ definition: AgentDefinition; script?: string | undefined; notices: readonly string[] }>;
   loadModel(scriptPath: string): Promise<ModelInterface>;
+  /** `path` as it was typed. */
+  loadModels(path: string): Promise<ModelSettings>;
   workspaceTools(root: string): readonly ToolDefinition[];
   /** `file`: what new sessions are told to be of. */
   openStore(dir: string | undefined, file?: string): SessionProvider;
   createHost(options: HostOptions): Host;
+  /** What the folder of the run and the user bring to it. */
+  openProject(options: ProjectOptions): Promise<Project>;
+  trustProject: TrustParts['trustProject'];
+  /** The file is one, or the name of an agent that was found. */
+  isFile(file: string): boolean;
+  mcpTools(servers: Project['mcpServers']): Promise<Toolset>;
   prompter(signal: AbortSignal): Promise<Prompter>;
 }
 
@@ -60,30 +84,56 @@ export async function runCommand(command: RunCommand, io: CommandIo, parts: RunP
   const signals = watchSignals(io, () => stopRun);
   try {
     const prompt = command.resume === undefined ? await readPrompt(command.prompt, io) : '';
-    const loaded = await parts.loadDefinition(command.file);
+    const canAsk = io.stdin.isTTY === true && io.stderr.isTTY;
+    const project = await projectFor(
+      { folder: io.cwd },
+      { trust: command.trust === true, prompter: canAsk ? parts.prompter : undefined },
+      io,
+      parts,
+    );
+    const { loaded, file } = await definitionOf(command.file, project, io, parts);
     for (const notice of loaded.notices) void io.stderr.write(`troupe: ${visibleLine(notice)}\n`);
     const scriptPath = command.script === undefined ? loaded.script : resolve(io.cwd, command.script);
     const scripted = scriptPath === undefined ? undefined : await parts.loadModel(scriptPath);
-    const canAsk = io.stdin.isTTY === true && io.stderr.isTTY;
+    const settings = command.models === undefined ? {} : await parts.loadModels(command.models);
+    const userFile = userPolicyFile(io);
+    const policy = [...(await readPolicies(command, io)), ...project.policy];
+    const tools = parts.workspaceTools(resolve(io.cwd, command.root ?? '.'));
     const answersItself = command.yes === true || command.no === true;
     const host = parts.createHost({
+      ...settings,
       ...(scripted === undefined ? {} : { models: { scripted } }),
-      tools: parts.workspaceTools(resolve(io.cwd, command.root ?? '.')),
-      store: parts.openStore(command.store, resolve(io.cwd, command.file)),
-      elicitation: canAsk || answersItself ? 'respond' : 'deny',
+      tools: [...tools, ...(await serverTools(project, parts))],
+      policy,
+      trust: project.trusted,
+      ...(project.hooks.length > 0 && { hooks: project.hooks }),
+      ...(userFile === undefined ? {} : { userPolicyFile: userFile }),
+      store: parts.openStore(command.store, file),
+      elicitation: canAsk || answersItself || command.studio === true ? 'respond' : 'deny',
       agents: [loaded.definition],
     });
     try {
+      if (command.studio === true) {
+        const { url } = await host.inspectServer();
+        void io.stderr.write(`Studio is at ${url}\n`);
+      }
       const run = await startRun(host, loaded.definition, prompt, {
         command,
         maxBudgetUsd,
         isScripted: scripted !== undefined,
       });
       stopRun = () => run.abort('interrupted');
-      return await followRun(run, command, io, {
+      const code = await followRun(run, command, io, {
         prompter: canAsk ? parts.prompter : undefined,
+        preview: previewWith(tools),
         signals,
       });
+      if (command.studio === true) {
+        signals.off();
+        void io.stderr.write('the run has ended; Studio stays open until Ctrl-C\n');
+        await untilSignal(io);
+      }
+      return code;
     } finally {
       stopRun = undefined;
       await host.close();
@@ -91,6 +141,24 @@ export async function runCommand(command: RunCommand, io: CommandIo, parts: RunP
   } finally {
     signals.off();
   }
+}
+
+/** The definition in a file, or the agent of that name that the folder or the user brings; and the file that it is in. */
+async function definitionOf(
+  named: string,
+  project: Project,
+  io: CommandIo,
+  parts: RunParts,
+): Promise<{ loaded: Awaited<ReturnType<RunParts['loadDefinition']>>; file: string }> {
+  const found = parts.isFile(named)
+    ? undefined
+    : project.items.find(({ kind, name }) => kind === 'agent' && name === named);
+  if (found?.kind !== 'agent') return { loaded: await parts.loadDefinition(named), file: resolve(io.cwd, named) };
+  return { loaded: await project.agent(named), file: found.file };
+}
+
+async function serverTools({ mcpServers }: Project, parts: RunParts): Promise<readonly Toolset[]> {
+  return Object.keys(mcpServers).length === 0 ? [] : [await parts.mcpTools(mcpServers)];
 }
 
 async function startRun(
@@ -118,12 +186,38 @@ async function startRun(
   }
 }
 
+/** What does not load stops the run before it begins. */
+async function readPolicies({ policy = [] }: RunCommand, io: CommandIo): Promise<PolicyRuleSet[]> {
+  const { sets, problems } = await readPolicyFiles(policy, io);
+  throwProblems(problems, 'POLICY_INVALID');
+  return sets;
+}
+
+/** Where "always and save" writes: in the user's own folder, never in the project's. */
+function userPolicyFile({ env }: CommandIo): string | undefined {
+  const config = env.XDG_CONFIG_HOME || (env.HOME && join(env.HOME, '.config'));
+  return config === undefined || !isAbsolute(config) ? undefined : join(config, 'troupe', 'policy.toml');
+}
+
+/** Of the workspace's own tools; of others nothing is known here. */
+function previewWith(tools: readonly ToolDefinition[]): PreviewCall {
+  const { signal } = new AbortController();
+  return async (name, args) =>
+    (await tools.find((tool) => tool.name === name)?.preview?.(args as never, { signal })) ?? {};
+}
+
 interface Follow {
+  preview: PreviewCall;
   prompter: RunParts['prompter'] | undefined;
   signals: SignalWatch;
 }
 
-async function followRun(run: Run, command: RunCommand, io: CommandIo, { prompter, signals }: Follow): Promise<number> {
+async function followRun(
+  run: Run,
+  command: RunCommand,
+  io: CommandIo,
+  { prompter, preview, signals }: Follow,
+): Promise<number> {
   const { model: view, fold } = createRunModel();
   const progress = createRunProgress(view, io, { json: command.json === true });
   signals.onFirst = () => progress.say('stopping the run; once more ends it at once');
@@ -131,7 +225,9 @@ async function followRun(run: Run, command: RunCommand, io: CommandIo, { prompte
     run,
     confirmations: command.yes === true ? 'yes' : command.no === true ? 'no' : 'ask',
     prompter,
+    preview,
     screen: progress,
+    isAnsweredElsewhere: command.studio === true,
     onInterrupt: () => signals.raise(),
   });
   // Wrong use rejects both the iterator and the result: one of them is enough to hear of it.

@@ -17,7 +17,9 @@ import { systemClock } from '../kernel/clock.js';
 import { describeAgent } from '../kernel/definition.js';
 import { TroupeError, throwProblems } from '../kernel/errors.js';
 import { createLateTimer } from '../kernel/late-timer.js';
+import { memoryCredentials } from '../kernel/memory-credentials.js';
 import type { SavedRules } from '../kernel/policy-rules.js';
+import { seededRandom } from '../kernel/random.js';
 import { createStamp } from '../kernel/stamp.js';
 import { TurnoverMap } from '../kernel/turnover-map.js';
 import { type CompositionMachine, wireSession } from './agent-logics.js';
@@ -25,14 +27,17 @@ import { createSession } from './agent-session.js';
 import { attach } from './attach.js';
 import { createBackends, withBackends } from './backends.js';
 import { abortStop, endBroken, stopRun } from './end-run.js';
+import { hookFaults } from './hook-options.js';
 import type { HostCore, ModelRegistry } from './host-core.js';
 import { createInspection, type HostInspection } from './inspection.js';
+import { createLifecycle } from './lifecycle.js';
 import { closeTree } from './open-session.js';
 import { hostOptionFaults } from './option-keys.js';
 import { createPermits } from './permits.js';
 import { forkSession } from './recovery/fork.js';
 import { rewindSession } from './recovery/rewind.js';
 import { resumeRun, startRun } from './run.js';
+import { createSessionTools, isShared } from './session-tools.js';
 import { notice } from './session-tree.js';
 import type { Tree } from './thread.js';
 import { createToolsets, isToolset, toolsetProblems } from './toolsets.js';
@@ -45,8 +50,11 @@ export interface HostParts {
   readonly compositions: Readonly<Record<string, CompositionMachine>>;
   /** By executor type: what reads its backends. */
   readonly backends: Readonly<Record<string, () => BackendReader>>;
-  readonly models: (options: Pick<HostOptions, 'models'>) => ModelRegistry;
-  readonly policy: (options: Pick<HostOptions, 'policy' | 'userPolicyFile'>) => {
+  readonly models: (
+    options: Pick<HostOptions, 'models' | 'aliases' | 'router' | 'prices' | 'fallbacks'>,
+    clock: Clock,
+  ) => ModelRegistry;
+  readonly policy: (options: Pick<HostOptions, 'policy' | 'userPolicyFile' | 'trust'>) => {
     readonly evaluator: PolicyEvaluator;
     readonly savedRules?: SavedRules | undefined;
   };
@@ -71,39 +79,42 @@ const CAPABILITIES = [
   'foreign_sessions',
 ];
 
-/** A hook at any other point would wait for ever, and a guard that is never asked is none. */
-const FIRED: readonly string[] = ['before_tool', 'after_tool', 'before_model', 'pre_compress'];
-
 type SessionOrder = { type: 'none' };
 
 /** Puts a host together. Throws with every fault of its options. */
 export function createHostFrom(parts: HostParts, options: HostOptions): Host {
   const { clock = systemClock, limits = {}, tools = [], agents = [] } = options;
   checkOptions(options);
+  const shared = tools.filter(isShared);
   const executors = new Map(Object.entries(parts.executors));
   const hooks = parts.hooks(options.hooks ?? [], { clock });
+  const hookPoints: ReadonlySet<string> = new Set(hooks?.supportedHookPoints());
   const policy = parts.policy(options);
   let pool: Pool | undefined;
   const core: HostCore = {
     clock,
     lateTimer: createLateTimer(clock),
     stamp: createStamp(clock, `${randomBytes(3).toString('hex')}-`),
-    models: parts.models(options),
+    models: parts.models(options, clock),
     policy: policy.evaluator,
     savedRules: policy.savedRules,
     hooks,
-    hookPoints: new Set(hooks?.supportedHookPoints()),
+    hookPoints,
+    lifecycle: createLifecycle(hookPoints),
+    credentials: options.credentials ?? memoryCredentials(),
     elicitation: options.elicitation ?? 'respond',
     store: options.store ?? parts.store(),
     appName: options.appName ?? 'troupe',
     tracing: undefined,
     watch: undefined,
-    permits: createPermits(limits),
+    permits: createPermits(limits, clock),
+    random: options.seed === undefined ? Math.random : seededRandom(options.seed),
     toolTimeoutMs: limits.toolTimeoutMs ?? DEFAULT_TOOL_TIMEOUT_MS,
     abortTimeoutMs: limits.abortTimeoutMs ?? DEFAULT_ABORT_TIMEOUT_MS,
-    hostTools: new Map(tools.flatMap((tool) => (isToolset(tool) ? [] : [[tool.name, tool] as const]))),
+    hostTools: new Map(shared.flatMap((tool) => (isToolset(tool) ? [] : [[tool.name, tool] as const]))),
     backends: createBackends(parts.backends),
     toolsets: undefined,
+    sessionTools: undefined,
     agents: new Map(agents.map((agent) => [agent.name, agent])),
     executors,
     patterns: new Set(Object.keys(parts.compositions)),
@@ -124,7 +135,8 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
       (message) => tellAll(core, message),
     );
   }
-  core.toolsets = withBackends(createToolsets(core, tools.filter(isToolset)), core.backends);
+  core.sessionTools = createSessionTools(core, tools);
+  core.toolsets = withBackends(createToolsets(core, shared.filter(isToolset)), core.backends);
   core.sessionLogic = wireSession(core, parts.compositions, { isInspected: options.inspect !== undefined });
   const sessions = createChildPool<SessionOrder>((_, own) => {
     pool = own;
@@ -150,6 +162,7 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
 
   const servers = new Set<InspectServer>();
   const host: Host = {
+    models: core.models,
     run: (agent, input, runOptions = {}) => startRun(core, agent as AgentDefinition, input as string, runOptions),
     session: (agent, runOptions = {}) => createSession(core, agent as AgentDefinition, runOptions),
     resume: (sessionId, resumeOptions = {}) => resumeRun(core, sessionId, resumeOptions),
@@ -222,7 +235,8 @@ async function closeHost(core: HostCore, drainMs: number): Promise<void> {
   for (const { root } of [...core.trees.values()]) stopRun(root, abortStop('the host is being closed', 'host'));
   await left;
   await allClosed();
-  const released = core.toolsets?.close();
+  await core.hooks?.close?.();
+  const released = Promise.all([core.toolsets?.close(), core.sessionTools?.closeAll()]);
   if (core.strays.size > 0) await within(core, Promise.all(core.strays), core.abortTimeoutMs);
   await released;
 }
@@ -259,15 +273,10 @@ function checkOptions(options: HostOptions): void {
       seen.add(name);
     }
   };
-  for (const hook of options.hooks ?? []) {
-    for (const point of 'point' in hook ? [hook.point] : hook.supportedHookPoints()) {
-      if (FIRED.includes(point)) continue;
-      const message = `no hook is fired at "${point}"; fired: ${FIRED.join(', ')}`;
-      problems.push({ code: 'INVALID_OPTION', path: 'hooks', message });
-    }
-  }
-  twice(options.tools ?? [], 'tools');
-  problems.push(...toolsetProblems(options.tools ?? []));
+  problems.push(...hookFaults(options.hooks ?? []));
+  const shared = (options.tools ?? []).filter(isShared);
+  twice(shared, 'tools');
+  problems.push(...toolsetProblems(shared));
   twice(options.agents ?? [], 'agents');
   const { elicitation } = options;
   if (

@@ -13,7 +13,7 @@ import { parseThreadId } from '../kernel/thread-id.js';
 import { toToolResult } from '../kernel/tool-result.js';
 import { compileAgent } from './compile-agent.js';
 import { areParts } from './given-data.js';
-import { assertDescriptors, assertMode } from './open-session.js';
+import { assertDescriptors, assertMode, compilingHost } from './open-session.js';
 import { checkAnswer, type Question, settle } from './questions.js';
 import { notice, publish, threadsFrom } from './session-tree.js';
 import type { Thread, Tree } from './thread.js';
@@ -94,7 +94,10 @@ export function applyUpdate(tree: Tree, update: SessionUpdateData): void {
     // What runs in process stays: an update brings descriptors only.
     assertDescriptors(tools);
     const runTools = [...tree.runTools.filter((tool) => 'kind' in tool), ...tools];
-    root.agent = compileAgent(host, root.agent.definition, { runTools, model: model ?? settings.model });
+    root.agent = compileAgent(compilingHost(host, tree.sessionId, tree.userId), root.agent.definition, {
+      runTools,
+      model: model ?? settings.model,
+    });
     tree.runTools = runTools;
   }
   if (model !== undefined) settings.model = model;

@@ -2,15 +2,25 @@ import type { AnyActorLogic, AnyActorRef } from 'xstate';
 import type { SessionInput } from '../../machines/session.events.js';
 import type {
   AgentDefinition,
+  AgentEventDraft,
   Clock,
+  CredentialStore,
   ExecutorCreator,
   LifecycleInterceptor,
-  ModelInterface,
+  ModelAlias,
+  ModelCandidate,
+  ModelChoice,
+  ModelHealth,
+  ModelPrice,
+  ModelStatus,
+  ModelUsage,
   PolicyEvaluator,
   ResolvedModel,
+  RouterStrategy,
   SessionProvider,
   ToolDefinition,
 } from '../contracts/index.js';
+import type { EventGate } from '../kernel/event-merge.js';
 import type { Schedule } from '../kernel/late-timer.js';
 import type { SavedRules } from '../kernel/policy-rules.js';
 import type { Stamp } from '../kernel/stamp.js';
@@ -18,17 +28,69 @@ import type { TurnoverMap } from '../kernel/turnover-map.js';
 import type { Backends } from './backends.js';
 import type { Watch } from './inspection.js';
 import type { Permits } from './permits.js';
-import type { CompiledAgent, Thread, Tree } from './thread.js';
+import type { SessionTools } from './session-tools.js';
+import type { CompiledAgent, RunEnd, Thread, Tree } from './thread.js';
 import type { Toolsets } from './toolsets.js';
 import type { Tracing } from './tracing.js';
 import type { ElicitationCallback } from './types.js';
 
-/** Finds models by name. */
+/** What overrides of an alias go by. */
+export interface ModelContext {
+  readonly agent?: string | undefined;
+  readonly purpose?: string | undefined;
+  readonly retry?: boolean | undefined;
+}
+
+/** All that a host knows of models. */
 export interface ModelRegistry {
   /** Why a choice cannot be served, in one sentence; undefined when it can. Makes no model. */
-  fault(choice: string | ModelInterface | undefined): string | undefined;
-  resolve(choice: string | ModelInterface | undefined): ResolvedModel | Promise<ResolvedModel>;
+  fault(choice: ModelChoice | undefined): string | undefined;
+  resolve(choice: ModelChoice | undefined, context?: ModelContext): ResolvedModel | Promise<ResolvedModel>;
+  /** More than a name decides which model is asked. */
+  readonly decides: boolean;
+  readonly router: readonly RouterStrategy[];
+  /** The model that is wanted, then those that stand in for it, in order. */
+  candidates(choice: ModelChoice | undefined, context: ModelContext): ModelCandidate[];
+  open(candidate: ModelCandidate): ResolvedModel | Promise<ResolvedModel>;
+  /** Whether another model than the wanted one may be asked without a person's consent. */
+  readonly consent: 'silent' | 'ask';
+  healthOf(candidate: ModelCandidate, asked?: ModelChoice): ModelHealth;
+  readonly health: {
+    failed(name: string, fault: { code: string; retryable: boolean; retryAfterMs?: number | undefined }): void;
+    answered(name: string): void;
+  };
+  price(name: string): ModelPrice | undefined;
+  /** In USD; undefined where the price or the tokens are not known. */
+  cost(name: string | undefined, usage: ModelUsage): number | undefined;
+  /** Every model that a choice may end with, as far as names tell. */
+  reachable(choice: ModelChoice | undefined): ModelChoice[];
+  reportsCost(choice: ModelChoice): boolean;
+  list(also?: readonly string[]): ModelStatus[];
+  setAlias(name: string, alias: ModelAlias | string | undefined): void;
+  ban(name: string, reason?: string): void;
+  allow(name: string): void;
+  reset(name?: string): void;
 }
+
+/** Fires the hooks that stand around runs, events and notices, and does what they say. */
+export interface Lifecycle {
+  /** Begins a run that is recorded and has said nothing yet: asks the hooks, publishes its message, lets it go. */
+  begin(thread: Thread, message: { messageId: string; role: 'user' | 'developer' }): void;
+  /** The same for a run that is gone on with: what was asked before it is not asked again. */
+  resume(thread: Thread): void;
+  /** Asks about the words that wait for a thread; nothing when there is nothing to ask. */
+  beforeTurn(thread: Thread): undefined | Promise<void>;
+  /** True: the run ends later, or goes on. */
+  end(thread: Thread, end: RunEnd, report: EndReport): boolean;
+  /** Publishes a notice, as its hooks would have it. */
+  notice(thread: Thread, draft: AgentEventDraft<'custom'>): void;
+  /** The root's actor is gone. */
+  sessionEnded(tree: Tree): undefined | Promise<void>;
+  gateOf(tree: Tree): EventGate<Thread> | undefined;
+}
+
+/** Tells the session of the end of its run. */
+export type EndReport = (reason: string, endsSession: boolean) => void;
 
 /** What all sessions of one host share. */
 export interface HostCore {
@@ -43,6 +105,9 @@ export interface HostCore {
   readonly hooks: LifecycleInterceptor | undefined;
   /** Points that some hook listens to. */
   readonly hookPoints: ReadonlySet<string>;
+  /** Nothing: no hook listens to what it fires. */
+  readonly lifecycle: Lifecycle | undefined;
+  readonly credentials: CredentialStore;
   readonly elicitation: ElicitationCallback | 'respond' | 'deny';
   readonly store: SessionProvider;
   readonly appName: string;
@@ -51,6 +116,8 @@ export interface HostCore {
   /** Nothing: nobody looks. */
   watch: Watch | undefined;
   readonly permits: Permits;
+  /** In [0, 1): spreads what would happen all at once. */
+  readonly random: () => number;
   readonly toolTimeoutMs: number;
   readonly abortTimeoutMs: number;
   /** Replaced when a toolset brings others. */
@@ -58,6 +125,8 @@ export interface HostCore {
   readonly backends: Backends;
   /** Nothing: the host has none. */
   toolsets: Toolsets | undefined;
+  /** Nothing: every session has the same tools. */
+  sessionTools: SessionTools | undefined;
   readonly agents: ReadonlyMap<string, AgentDefinition>;
   readonly executors: ReadonlyMap<string, ExecutorCreator>;
   /** Patterns whose runs are carried by a logic of their own, and `hierarchical`. */

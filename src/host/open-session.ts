@@ -3,10 +3,12 @@ import { toolNameFault } from '../kernel/agent-check.js';
 import { type Problem, TroupeError, throwProblems } from '../kernel/errors.js';
 import { narrowPermissionMode } from '../kernel/narrow.js';
 import { readSchema } from '../kernel/schema.js';
+import { TreeBudget } from './budget.js';
 import { compileAgent } from './compile-agent.js';
 import { closeExecutor, createExecutor } from './executors.js';
 import type { HostCore } from './host-core.js';
 import { runOptionFaults } from './option-keys.js';
+import { assertPriced } from './price-check.js';
 import { applyPast, type Past, readIdle } from './recover-idle.js';
 import { createTree, newSessionId, settled, threadsFrom } from './session-tree.js';
 import type { CompiledAgent, Thread, Tree } from './thread.js';
@@ -15,7 +17,12 @@ import type { RunOptions } from './types.js';
 const SESSION_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 
 /** Checks everything that can be checked before anything runs. Throws `TroupeError`. */
-export function prepare(host: HostCore, agent: AgentDefinition, options: RunOptions): CompiledAgent {
+export function prepare(
+  host: HostCore,
+  agent: AgentDefinition,
+  options: RunOptions,
+  session: string | undefined = options.sessionId,
+): CompiledAgent {
   if (host.isClosing) throw new TroupeError({ code: 'HOST_CLOSED', message: 'this host is closed; make a new one' });
   throwProblems(runOptionFaults(options), 'INVALID_OPTION');
   if (typeof agent !== 'object' || agent === null || agent.kind !== 'agent') {
@@ -28,7 +35,9 @@ export function prepare(host: HostCore, agent: AgentDefinition, options: RunOpti
   if (sessionId !== undefined) assertSessionId(sessionId);
   if (permissionMode !== undefined) assertMode(permissionMode);
   assertDescriptors(tools);
-  return compileAgent(host, agent, { runTools: tools, model });
+  const compiled = compileAgent(compilingHost(host, session, options.userId), agent, { runTools: tools, model });
+  assertPriced(host, compiled, options);
+  return compiled;
 }
 
 export function assertSessionId(sessionId: string): void {
@@ -37,6 +46,12 @@ export function assertSessionId(sessionId: string): void {
     code: 'INVALID_SESSION_ID',
     message: `"${String(sessionId).slice(0, 60)}" is no session id: letters, digits, ".", "_" and "-", at most 128`,
   });
+}
+
+/** The host with the tools that a session has of its own. */
+export function compilingHost(host: HostCore, sessionId: string | undefined, userId: string | undefined): HostCore {
+  if (host.sessionTools === undefined || sessionId === undefined) return host;
+  return { ...host, ...host.sessionTools.hostFor(sessionId, userId) };
 }
 
 /** Tools without code come as they are: what is wrong with them is told before anything runs, all at once. */
@@ -179,6 +194,7 @@ export function begin(
   }
   const tree = createTree(host, agent, {
     sessionId,
+    userId: options.userId ?? handle?.head?.metadata.userId ?? 'local',
     handle,
     runTools: options.tools ?? [],
     settings: {
@@ -188,6 +204,7 @@ export function begin(
       hostToolExecution: options.hostToolExecution ?? true,
       streaming: options.streaming ?? true,
       maxBudgetUsd: options.maxBudgetUsd ?? Number.POSITIVE_INFINITY,
+      maxTokens: options.maxTokens ?? Number.POSITIVE_INFINITY,
       contextBudget: options.contextBudget,
     },
     ...(past !== undefined && { seq: Math.max(past.seq, handle?.head?.reservedSeq ?? 0) }),
@@ -197,7 +214,9 @@ export function begin(
     }),
   });
   tree.traceContext = options.traceContext;
-  tree.userId = options.userId ?? handle?.head?.metadata.userId ?? 'local';
+  if (agent.isBudgeted || options.maxBudgetUsd !== undefined || options.maxTokens !== undefined) {
+    tree.budget = new TreeBudget();
+  }
   if (past !== undefined) applyPast(tree, past);
   const { root } = tree;
   if (agent.behaviour === 'turn' && agent.driver.descriptor.executor !== 'local')
@@ -250,8 +269,10 @@ export function closeTree(tree: Tree, reason: string): void {
   }
   host.trees.delete(sessionId);
   tree.merge.end();
-  const durable = settled(tree);
-  const closing = durable === undefined ? closeLog(tree) : durable.then(() => closeLog(tree));
+  const released = host.sessionTools?.close(sessionId);
+  const before = allOf(settled(tree), host.lifecycle?.sessionEnded(tree));
+  const written = before === undefined ? closeLog(tree) : before.then(() => closeLog(tree));
+  const closing = released === undefined ? written : Promise.all([released, written]).then(() => {});
   if (closing === undefined) return tree.onClosed?.();
   const closed = closing.then(() => {
     host.closing.delete(sessionId);
@@ -259,6 +280,9 @@ export function closeTree(tree: Tree, reason: string): void {
   });
   host.closing.set(sessionId, closed);
 }
+
+const allOf = (one: undefined | Promise<void>, other: undefined | Promise<void>): undefined | Promise<void> =>
+  one === undefined || other === undefined ? (one ?? other) : one.then(() => other);
 
 /** The log is whole: a store that cannot let go of it harms nobody here. */
 function closeLog({ handle }: Tree): undefined | Promise<void> {

@@ -9,15 +9,22 @@ const HOST_KEYS: Keys<Required<HostOptions>> = {
   models: true,
   tools: true,
   policy: true,
+  trust: true,
   userPolicyFile: true,
   hooks: true,
   elicitation: true,
+  credentials: true,
   agents: true,
   appName: true,
   store: true,
   telemetry: true,
+  aliases: true,
+  router: true,
+  prices: true,
+  fallbacks: true,
   limits: true,
   clock: true,
+  seed: true,
   inspect: true,
 };
 
@@ -28,6 +35,7 @@ const RUN_KEYS: Keys<Required<RunOptions>> = {
   generation: true,
   contextBudget: true,
   maxBudgetUsd: true,
+  maxTokens: true,
   tools: true,
   hostToolExecution: true,
   streaming: true,
@@ -47,6 +55,7 @@ const RESUME_KEYS: Keys<Required<ResumeOptions>> = {
   generation: true,
   contextBudget: true,
   maxBudgetUsd: true,
+  maxTokens: true,
   tools: true,
   hostToolExecution: true,
   streaming: true,
@@ -83,11 +92,19 @@ const HOST_CHECKS: Partial<Record<keyof HostOptions, Check>> = {
     }
     return undefined;
   },
-  tools: listOf('tools'),
+  tools: must(
+    (value) => Array.isArray(value) && value.every((one) => typeof one === 'function' || isObject(one)),
+    'a list of tools, toolsets and functions that make a tool',
+  ),
   policy: listOf('rule sets and evaluators'),
   userPolicyFile: must((value) => typeof value === 'string' && value !== '', 'the path of a file'),
   hooks: listOf('hooks'),
+  trust: flag,
   agents: listOf('agents'),
+  credentials: must(
+    (value) => hasMethods(value, ['get', 'set', 'delete']),
+    'a store of credentials (get, set, delete)',
+  ),
   appName: text,
   store: must(
     (value) => hasMethods(value, ['create', 'load', 'list', 'delete']),
@@ -99,6 +116,9 @@ const HOST_CHECKS: Partial<Record<keyof HostOptions, Check>> = {
   ),
   clock: must((value) => hasMethods(value, ['now', 'schedule']), 'a clock (now, schedule)'),
   inspect: must((value) => typeof value === 'function', 'a function'),
+  aliases: must(isObject, 'an object: name → alias'),
+  prices: must(isObject, 'an object: model → { input, output }, in USD per million tokens'),
+  seed: must((value) => typeof value === 'number' && Number.isFinite(value), 'a number'),
   limits: (value) => {
     if (!isObject(value)) return 'must be an object';
     const unknown = Object.keys(value).find((key) => !LIMIT_KEYS.includes(key));
@@ -116,6 +136,7 @@ const RUN_CHECKS: Partial<Record<keyof RunOptions, Check>> = {
   generation: object,
   contextBudget: must((value) => isObject(value) && typeof value.maxTokens === 'number', 'an object with maxTokens'),
   maxBudgetUsd: amount,
+  maxTokens: amount,
   tools: listOf('tools'),
   hostToolExecution: flag,
   streaming: flag,

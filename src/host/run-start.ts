@@ -128,14 +128,16 @@ export function publishInitialize(thread: Thread, resumed = false): void {
 /** What whoever goes on with the log must know and cannot see: the definition, and what the run was given beside it. */
 function notesFor({ root, settings, runTools }: Tree): Bag {
   const notes: Bag = { definition: markOf(root.agent) };
-  const { hostToolExecution, maxBudgetUsd, generation } = settings;
-  const isPlain = hostToolExecution && maxBudgetUsd === Number.POSITIVE_INFINITY && generation === undefined;
+  const { hostToolExecution, maxBudgetUsd, maxTokens, generation } = settings;
+  const isFree = maxBudgetUsd === Number.POSITIVE_INFINITY && maxTokens === Number.POSITIVE_INFINITY;
+  const isPlain = hostToolExecution && isFree && generation === undefined;
   if (isPlain && runTools.length === 0) return notes;
   const tools = runTools.filter((tool) => !('kind' in tool));
   notes.run = {
     ...(tools.length > 0 && { tools }),
     ...(!hostToolExecution && { hostToolExecution }),
     ...(Number.isFinite(maxBudgetUsd) && { maxBudgetUsd }),
+    ...(Number.isFinite(maxTokens) && { maxTokens }),
     ...(generation !== undefined && { generation }),
   };
   return notes;
@@ -188,23 +190,30 @@ export function beginRun(
     cancelWorkTimer: undefined,
     cutTurn: undefined,
     interrupted: false,
+    models: undefined,
+    hooks: undefined,
   };
   thread.run = run;
   options.onBegun?.(run);
-  if (thread.agent.behaviour === 'turn') publishSteers(thread);
+  const { lifecycle } = tree.host;
   const role = options.role ?? 'user';
-  publish(thread, {
-    type: 'message',
-    messageId,
-    role,
-    content: input.content,
-    source: role === 'user' ? 'user' : 'host',
-  });
-  tree.merge.completeMessage(thread);
-  if (parent === undefined) tree.host.toolsets?.tellHeld(thread);
+  if (lifecycle !== undefined && options.stop === undefined) return lifecycle.begin(thread, { messageId, role });
+  publishInput(thread, { messageId, role, content: input.content });
   if (options.stop === undefined) return thread.actor.send({ type: 'session.message' });
   run.stop = options.stop;
   endRun(thread, options.stop);
+}
+
+/** The message that a run begins with, behind what was said before it. */
+export function publishInput(
+  thread: Thread,
+  { messageId, role, content }: { messageId: string; role: 'user' | 'developer'; content: ContentPart[] },
+): void {
+  const { tree } = thread;
+  if (thread.agent.behaviour === 'turn') publishSteers(thread);
+  publish(thread, { type: 'message', messageId, role, content, source: role === 'user' ? 'user' : 'host' });
+  tree.merge.completeMessage(thread);
+  if (thread.parent === undefined) tree.host.toolsets?.tellHeld(thread);
 }
 
 /**

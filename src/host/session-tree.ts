@@ -31,6 +31,7 @@ export function createTree(
   agent: CompiledAgent,
   options: {
     sessionId: string;
+    userId: string;
     handle: SessionHandle | undefined;
     settings: TreeSettings;
     runTools: Tree['runTools'];
@@ -57,6 +58,7 @@ const NO_STATE = createStateScope({ declaration: {} });
 class SessionTree implements Tree {
   readonly host: HostCore;
   readonly sessionId: string;
+  readonly userId: string;
   handle: SessionHandle | undefined;
   readonly settings: TreeSettings;
   readonly merge: Tree['merge'];
@@ -72,13 +74,14 @@ class SessionTree implements Tree {
   onDetach: Tree['onDetach'];
   onClosed: Tree['onClosed'];
   isResumed = false;
+  budget: Tree['budget'];
   endReason = 'aborted';
+  hooks: Tree['hooks'];
   hasState = false;
   isClosed = false;
   onStaleResult: Tree['onStaleResult'];
   recovery: Tree['recovery'];
   storeError: Tree['storeError'];
-  userId = 'local';
   traceContext: Tree['traceContext'];
   #questions: Tree['questions'] | undefined;
   #consumerCalls: Tree['consumerCalls'] | undefined;
@@ -88,10 +91,12 @@ class SessionTree implements Tree {
   constructor(host: HostCore, options: Parameters<typeof createTree>[2]) {
     this.host = host;
     this.sessionId = options.sessionId;
+    this.userId = options.userId;
     this.handle = options.handle;
     this.settings = options.settings;
     this.runTools = options.runTools;
-    this.merge = createEventMerge<Thread>({ stamp: host.stamp, seq: options.seq ?? 0, log: LOG });
+    const gate = host.lifecycle?.gateOf(this);
+    this.merge = createEventMerge<Thread>({ stamp: host.stamp, seq: options.seq ?? 0, log: LOG, gate });
   }
 
   get questions(): Tree['questions'] {
@@ -146,6 +151,8 @@ export function createThread(
     history: createHistory(),
     state: parent?.state as Thread['state'],
     spentUsd: 0,
+    spentTokens: 0,
+    account: undefined,
     run: undefined,
     end: undefined,
     endsSession: false,
@@ -182,11 +189,17 @@ export function publish(thread: Thread, draft: AgentEventDraft): undefined | Pro
 
 /** Tells a person something, in the host's name. */
 export function notice(thread: Thread, code: string, severity: 'info' | 'warning' | 'error', text: string): void {
-  publish(thread, { type: 'custom', kind: 'notice', data: { code, severity, text }, source: 'host' });
+  const draft = { type: 'custom', kind: 'notice', data: { code, severity, text }, source: 'host' } as const;
+  const { lifecycle } = thread.tree.host;
+  if (lifecycle === undefined) publish(thread, draft);
+  else lifecycle.notice(thread, draft);
 }
 
-/** Resolves once everything appended so far is durable; undefined when it is already. */
-export const settled = (tree: Tree): undefined | Promise<void> => tree.pendingWrites;
+/** Resolves once everything published so far is durable; undefined when it is already. */
+export function settled(tree: Tree): undefined | Promise<void> {
+  const passing = tree.merge.whenPassed();
+  return passing === undefined ? tree.pendingWrites : passing.then(() => tree.pendingWrites);
+}
 
 /** State keys named `temp:…` live as long as the session is open, and are in no log. */
 function withoutTemporary(event: AgentEvent): AgentEvent {
@@ -221,6 +234,9 @@ function keep(event: AgentEvent, thread: Thread): void {
   tree.pendingWrites = all;
 }
 
+/** The conversation so far is forgotten. */
+export const CONTEXT_CLEARED = 'context_cleared';
+
 /** Folds one logged event of a thread into what its model sees; live and from a stored log alike. */
 export function noteInHistory(history: History, event: AgentEvent, agentId: string): void {
   switch (event.type) {
@@ -251,6 +267,7 @@ export function noteInHistory(history: History, event: AgentEvent, agentId: stri
 
 function noteCustom(history: History, { kind, source, data }: AgentEvent<'custom'>): void {
   if (source !== 'host') return;
+  if (kind === CONTEXT_CLEARED) history.clear();
   if (kind === 'interrupted') history.discard((data as { messageId: string }).messageId);
   const compaction = kind === 'compact_boundary' ? readCompaction(data) : undefined;
   if (compaction !== undefined) history.compact(compaction);

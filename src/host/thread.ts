@@ -2,6 +2,7 @@ import type { AnyActorRef } from 'xstate';
 import type {
   AgentDefinition,
   AgentDescriptor,
+  ContentPart,
   ContextBudget,
   Executor,
   GenerationConfig,
@@ -23,11 +24,13 @@ import type { LoopDetector } from '../kernel/loop-detection.js';
 import type { StateDeclaration, StateScope } from '../kernel/state.js';
 import type { UsageTally } from '../kernel/usage.js';
 import type { AgentTools } from './agent-tools.js';
+import type { BudgetAccount, TreeBudget } from './budget.js';
 import type { CrewState } from './crew-state.js';
 import type { HostCore } from './host-core.js';
 import type { Question } from './questions.js';
 import type { ThreadPast } from './recovery/past.js';
 import type { Recovery } from './recovery/recovery.js';
+import type { RunModels } from './run-models.js';
 import type { Call } from './tool-call.js';
 
 /** A definition as it stands at one place of a tree: what its surroundings give it is settled here, once per host. */
@@ -47,6 +50,8 @@ export interface CompiledAgent {
   readonly opensState: boolean;
   /** Every tool that it can reach is read-only. */
   readonly readOnly: boolean;
+  /** It or an agent below it has a limit on what it spends. */
+  readonly isBudgeted: boolean;
   /** State keys that take the result; undefined: none. */
   readonly outputKeys: readonly string[] | undefined;
   /** The definition whose model and instruction drive the turns: the leader of a hierarchy, else the agent itself. */
@@ -58,6 +63,7 @@ export interface AgentLimits {
   readonly maxLlmCalls: number;
   readonly maxTimeMs: number;
   readonly maxBudgetUsd: number;
+  readonly maxTokens: number;
   readonly graceTurn: boolean;
 }
 
@@ -75,8 +81,8 @@ export interface RunStop {
 
 /** One run of one thread, from its message to its `stream_end`. */
 export interface RunRecord {
-  readonly input: unknown;
-  readonly inputText: string;
+  input: unknown;
+  inputText: string;
   /** Own usage, and that of every child run that has ended. */
   readonly tally: UsageTally;
   turns: number;
@@ -100,7 +106,7 @@ export interface RunRecord {
   /** `transfer`: who handed the conversation over to the member that is active. */
   handedOverBy: { from: string; reason?: string } | undefined;
   /** Where this run's messages begin in the history. */
-  readonly historyFrom: number;
+  historyFrom: number;
   outputFaults: number;
   graceUsed: boolean;
   loops: LoopDetector | undefined;
@@ -114,6 +120,42 @@ export interface RunRecord {
    */
   cutTurn: ((how: 'stop' | 'interrupt' | 'force') => void) | undefined;
   interrupted: boolean;
+  /** What was decided about its models; made where more than a name decides. */
+  models: RunModels | undefined;
+  /** Nothing: no hook has had to do with it. */
+  hooks: RunHooks | undefined;
+}
+
+/** What hooks have made of a run so far. */
+export interface RunHooks {
+  /** Lets go of the hook that is waited for. */
+  cutWait: (() => void) | undefined;
+  /** An `after_agent` hook has sent it back once. */
+  wasSentBack: boolean;
+  /** `ending`: the hooks at its end are asked; `final`: how it ends stands; `ended`: its last event is on its way out. */
+  phase: 'open' | 'ending' | 'final' | 'ended';
+  /** It was taken up before its first turn: whether it may run is still to be asked. */
+  isUnasked: boolean;
+  /** A hook has answered in the agent's place. */
+  isAnswered: boolean;
+  /** What the run was asked; kept for `after_agent`. */
+  prompt: ContentPart[] | undefined;
+  /** What hooks want every agent of a composition to be told. */
+  context: string | undefined;
+  /** Names of the tools, as the model says them, that may be called in this turn; undefined: all that it has. */
+  selected: ReadonlySet<string> | undefined;
+}
+
+/** What hooks have made of a session so far. */
+export interface TreeHooks {
+  /** Why the next run is the first of a conversation; undefined: it is not. */
+  source: string | undefined;
+  /** Its first run has begun. */
+  hasBegun: boolean;
+  /** What `session_start` wants every agent of a composition to be told. */
+  context: string | undefined;
+  /** Resolves once the notices that wait for their hooks are out. */
+  telling: Promise<void> | undefined;
 }
 
 export interface RunEnding {
@@ -139,6 +181,10 @@ export interface Thread extends Origin {
   state: StateScope;
   /** Cost of this session so far, that of its descendants included. */
   spentUsd: number;
+  /** The same in tokens; counted where `tree.budget` is kept. */
+  spentTokens: number;
+  /** What is reserved of its own limits; made with the first reservation. */
+  account: BudgetAccount | undefined;
   run: RunRecord | undefined;
   end: RunEnd | undefined;
   /** The session ends with its run. */
@@ -175,6 +221,7 @@ export interface TreeSettings {
   hostToolExecution: boolean;
   streaming: boolean;
   maxBudgetUsd: number;
+  maxTokens: number;
   contextBudget: ContextBudget | undefined;
 }
 
@@ -182,6 +229,8 @@ export interface TreeSettings {
 export interface Tree {
   readonly host: HostCore;
   readonly sessionId: string;
+  /** Whose session it is: what is kept for one user is not for another. */
+  readonly userId: string;
   /** Nothing: nothing is logged; also from where the session is taken back on. */
   handle: SessionHandle | undefined;
   readonly merge: EventMerge<Thread>;
@@ -213,6 +262,10 @@ export interface Tree {
   isResumed: boolean;
   /** How its session ended. */
   endReason: string;
+  /** Some session in it has a limit on what it spends. */
+  budget: TreeBudget | undefined;
+  /** Nothing: no hook has had to do with it. */
+  hooks: TreeHooks | undefined;
   /** Some state key is declared. */
   hasState: boolean;
   isClosed: boolean;
@@ -221,7 +274,6 @@ export interface Tree {
   /** Of a tree that was taken up in the middle of a run. */
   recovery: Recovery | undefined;
   storeError: { code: string; message: string } | undefined;
-  userId: string;
   /** What the caller's own trace says of this run. */
   traceContext: TraceContext | undefined;
 }

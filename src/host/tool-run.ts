@@ -1,4 +1,5 @@
 import type { ToolCallRequest, ToolResultData } from '../contracts/index.js';
+import { isPending, type Pending } from '../kernel/pending.js';
 import { errorResult, thrownResult, toToolResult } from '../kernel/tool-result.js';
 import { beginActivity, beginWait, endActivity, endWait } from './activity.js';
 import { builtinTools } from './builtin-tools.js';
@@ -67,7 +68,9 @@ async function finish(call: Call, outcome: ToolOutcome): Promise<void> {
   if (call.state !== undefined && !outcome.result.isError) call.updates = [...call.state.updates()];
   let { result } = outcome;
   if (result.tailCalls !== undefined) result = await withTailCalls(call, result, result.tailCalls);
-  if (call.thread.tree.host.hookPoints.has('after_tool') && !isDone(call)) result = await afterTool(call, result);
+  const { hookPoints } = call.thread.tree.host;
+  if (result.isError && hookPoints.has('on_tool_error') && !isDone(call)) result = await onToolError(call, result);
+  if (hookPoints.has('after_tool') && !isDone(call)) result = await afterTool(call, result);
   const kept = isDone(call) ? undefined : keepWhole(call, result);
   if (kept !== undefined) result = await kept;
   if (!isDone(call)) respond(call, result);
@@ -85,7 +88,8 @@ async function runEntry(call: Call): Promise<ToolOutcome> {
     return delegated.finally(() => endWait(call));
   }
   if (!entry?.readOnly && !entry?.idempotent) markSideEffect(thread);
-  if (entry?.isConsumers || !thread.tree.settings.hostToolExecution) return { result: await askConsumer(call) };
+  if (call.past?.isPending || entry?.isConsumers || !thread.tree.settings.hostToolExecution)
+    return { result: await askOutside(call) };
   const { permits } = thread.tree.host;
   if (permits.isFree()) return { result: await runTool(call, undefined) };
   // A call that is cancelled while it waits for its place gives up the wait.
@@ -94,8 +98,9 @@ async function runEntry(call: Call): Promise<ToolOutcome> {
   return { result: await runTool(call, await permits.take(undefined, waiting.signal)) };
 }
 
-/** Waits for the consumer's `tool_result`; meanwhile nothing of this call is under way. */
-function askConsumer(call: Call): Promise<ToolResultData> {
+/** Waits for a `tool_result` from outside; meanwhile nothing of this call is under way. */
+function askOutside(call: Call): Promise<ToolResultData> {
+  if (isDone(call)) return Promise.resolve(errorResult('cancelled', 'cancelled'));
   const { tree } = call.thread;
   return new Promise((resolve) => {
     let isAnswered = false;
@@ -115,7 +120,19 @@ function askConsumer(call: Call): Promise<ToolResultData> {
   });
 }
 
+/** A call whose tool has no result yet stays open: whoever has the ticket brings it. */
 async function runTool(call: Call, release: (() => void) | undefined): Promise<ToolResultData> {
+  const outcome = await runCode(call, release);
+  if (!isPending(outcome)) return outcome;
+  if (!isDone(call)) {
+    const { ticket } = outcome;
+    const data = { requestId: call.requestId, ...(ticket !== undefined && { ticket }) };
+    publish(call.thread, { type: 'custom', kind: 'tool_pending', data, source: 'host' });
+  }
+  return askOutside(call);
+}
+
+async function runCode(call: Call, release: (() => void) | undefined): Promise<ToolResultData | Pending> {
   const { thread, entry } = call;
   const tool = entry?.tool;
   if (tool === undefined || isDone(call)) {
@@ -127,12 +144,12 @@ async function runTool(call: Call, release: (() => void) | undefined): Promise<T
   const occupancy = new Occupancy(call, release);
   try {
     const returned = tool.execute(argsFor(call) as never, new CallContext(call, occupancy));
-    if (!isThenable(returned) && !isGenerator(returned)) return toToolResult(returned);
-    const work = isGenerator(returned) ? drain(call, returned) : Promise.resolve(returned).then(toToolResult);
+    if (!isThenable(returned) && !isGenerator(returned)) return toOutcome(returned);
+    const work = isGenerator(returned) ? drain(call, returned) : Promise.resolve(returned).then(toOutcome);
     const timeoutMs = tool.timeoutMs ?? thread.tree.host.toolTimeoutMs;
-    return await new Promise<ToolResultData>((resolve) => {
+    return await new Promise<ToolResultData | Pending>((resolve) => {
       let isSettled = false;
-      const settle = (result: ToolResultData, isLeftBehind: boolean) => {
+      const settle = (result: ToolResultData | Pending, isLeftBehind: boolean) => {
         if (isSettled) return;
         isSettled = true;
         occupancy.end();
@@ -162,10 +179,12 @@ const isThenable = (value: unknown): value is PromiseLike<unknown> =>
 const isGenerator = (value: unknown): value is AsyncGenerator<unknown, unknown> =>
   typeof value === 'object' && value !== null && Symbol.asyncIterator in value && 'next' in value;
 
-async function drain(call: Call, generator: AsyncGenerator<unknown, unknown>): Promise<ToolResultData> {
+const toOutcome = (value: unknown): ToolResultData | Pending => (isPending(value) ? value : toToolResult(value));
+
+async function drain(call: Call, generator: AsyncGenerator<unknown, unknown>): Promise<ToolResultData | Pending> {
   for (;;) {
     const step = await generator.next();
-    if (step.done) return toToolResult(step.value);
+    if (step.done) return toOutcome(step.value);
     if (call.stage === 'done') {
       void generator.return(undefined).catch(() => {});
       return errorResult('cancelled', 'cancelled');
@@ -177,12 +196,12 @@ async function drain(call: Call, generator: AsyncGenerator<unknown, unknown>): P
 }
 
 /** A tool that goes on after its call has been answered: closing the host waits for it a while. */
-function leaveBehind(call: Call, work: Promise<ToolResultData>): void {
+function leaveBehind(call: Call, work: Promise<ToolResultData | Pending>): void {
   const { tree } = call.thread;
   const { strays } = tree.host;
   const stray: Promise<unknown> = work
     .catch(thrownResult)
-    .then((result) => tree.onStaleResult?.(call, result))
+    .then((result) => (isPending(result) ? undefined : tree.onStaleResult?.(call, result)))
     .finally(() => strays.delete(stray));
   strays.add(stray);
 }
@@ -252,9 +271,26 @@ async function turnOf(call: Call): Promise<void> {
   }
 }
 
+/** What hooks are told of a call. */
+function aboutCall({ name: tool, args, requestId, entry }: Call) {
+  const mcp = entry?.tool?.mcp;
+  return { tool, args: copyArgs(args), requestId, ...(mcp !== undefined && { mcp: { ...mcp } }) };
+}
+
+/** A result in place of the one that says what went wrong, where a hook has one. */
+async function onToolError(call: Call, error: ToolResultData): Promise<ToolResultData> {
+  const said = await fireHook(call.thread, 'on_tool_error', { ...aboutCall(call), error });
+  if (said === undefined || said.action !== 'proceed' || said.modifications?.result === undefined) return error;
+  try {
+    return toToolResult(said.modifications.result);
+  } catch (thrown) {
+    return thrownResult(thrown);
+  }
+}
+
 async function afterTool(call: Call, result: ToolResultData): Promise<ToolResultData> {
-  const { name: tool, args, requestId } = call;
-  const said = await fireHook(call.thread, 'after_tool', { tool, args: copyArgs(args), requestId, result });
+  const { name: tool } = call;
+  const said = await fireHook(call.thread, 'after_tool', { ...aboutCall(call), result });
   if (said === undefined || isDone(call)) return result;
   if (said.action !== 'proceed') {
     const text = `the result of ${tool} is withheld by a hook: ${said.reason ?? 'no reason given'}`;

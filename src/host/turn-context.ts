@@ -17,6 +17,7 @@ import type {
 import { textOf } from '../kernel/content.js';
 import { TroupeError } from '../kernel/errors.js';
 import type { Activity } from './activity.js';
+import type { Exhausted } from './budget.js';
 import { showProgress } from './call-context.js';
 import { abortStop, stopRun } from './end-run.js';
 import { ownDraft } from './executor-draft.js';
@@ -24,7 +25,9 @@ import { createExecutor } from './executors.js';
 import { fireHook } from './fire-hook.js';
 import { fitContext, startOf } from './fit-context.js';
 import { instructionOf } from './instruction.js';
-import { addCost, beginWork, countModelCall, endWork } from './limits.js';
+import { beginWork, budgetEnd, countModelCall, endWork } from './limits.js';
+import type { PaidCall } from './model-budget.js';
+import { TurnModelCalls } from './model-calls.js';
 import { inMode } from './plan-mode.js';
 import { ask, type QuestionDraft } from './questions.js';
 import { publish } from './session-tree.js';
@@ -32,7 +35,9 @@ import { commitUpdates } from './state-updates.js';
 import type { RunEnd, RunRecord, Thread } from './thread.js';
 import { registerCall } from './tool-call.js';
 import { visibleTools } from './tool-policy.js';
+import { takeSelection } from './tool-selection.js';
 import { TurnRequest } from './turn-request.js';
+import { takeUsage } from './usage.js';
 
 const GRACE_MS = 60_000;
 
@@ -55,6 +60,9 @@ export class Turn implements TurnContext, Activity {
   private asking: Promise<unknown>[] | undefined;
   /** Its own limit on model calls was reached. */
   limited = false;
+  /** The call under way, where it is paid from a budget. */
+  paying: PaidCall | undefined;
+  private calls: TurnModelCalls | undefined;
   readonly toolsOff: boolean;
 
   constructor(
@@ -70,6 +78,10 @@ export class Turn implements TurnContext, Activity {
     const inbox = run.inbox.length > 1 ? inCallOrder(run.inbox, run.calls) : run.inbox;
     run.calls = [];
     run.inbox = [];
+    if (run.hooks !== undefined) run.hooks.selected = undefined;
+    // What was said before is in the history once the hooks have let it through.
+    const passing = thread.tree.merge.whenPassed();
+    if (passing !== undefined) await passing;
     const pending = thread.instruction === undefined ? instructionOf(thread, run.input) : undefined;
     if (pending !== undefined) thread.instruction = typeof pending === 'string' ? pending : await pending;
     if (this.isCut) return undefined;
@@ -104,6 +116,8 @@ export class Turn implements TurnContext, Activity {
   /** The session has moved on: what the executor still says is dropped. */
   close(): void {
     this.isClosed = true;
+    // A call that was left behind holds nobody up.
+    this.paying?.settle(true);
     this.cancelGrace?.();
     this.work(false);
   }
@@ -190,7 +204,18 @@ export class Turn implements TurnContext, Activity {
   }
   get modelConfig() {
     const { models } = this.thread.tree.host;
-    return { resolve: (request: { requested?: Turn['model'] }) => models.resolve(request.requested) };
+    return {
+      resolve: (request: Parameters<TurnContext['modelConfig']['resolve']>[0]) =>
+        models.resolve(request.requested, request),
+    };
+  }
+  get asksPlainly(): boolean {
+    const { tree } = this.thread;
+    return tree.budget === undefined && !tree.host.models.decides;
+  }
+  get modelCalls(): TurnModelCalls {
+    this.calls ??= new TurnModelCalls(this, this.thread, this.run);
+    return this.calls;
   }
   get traceContext() {
     return this.thread.tree.host.tracing?.contextOf(this.thread);
@@ -253,22 +278,36 @@ export class Turn implements TurnContext, Activity {
       return true;
     }
     const { thread, end } = reached;
+    this.limited = thread === this.thread;
+    this.reach(thread, end);
+    return false;
+  }
+
+  /** A budget has nothing left for a call: no grace allows it either. */
+  reachBudget({ exhausted, limit }: Exhausted): void {
+    if (exhausted.run !== undefined) this.reach(exhausted, budgetEnd(exhausted, exhausted.run, limit));
+  }
+
+  private reach(thread: Thread, end: RunEnd): void {
     if (thread === this.thread) {
       this.end = end;
-      this.limited = true;
-    } else {
-      stopRun(thread, end);
-      // Where many run side by side they are stopped in slices; this one ends here.
-      stopRun(this.thread, abortStop(`${thread.agentId} has reached a limit`, 'host'));
+      return;
     }
-    return false;
+    stopRun(thread, end);
+    // Where many run side by side they are stopped in slices; this one ends here.
+    stopRun(this.thread, abortStop(`${thread.agentId} has reached a limit`, 'host'));
+  }
+
+  /** Time does not count while it is waited for. */
+  outOfTime<T>(waiting: Promise<T>): Promise<T> {
+    this.work(false);
+    return waiting.finally(() => this.work(true));
   }
 
   takePermit(provider: string): undefined | Promise<() => void> {
     const { permits } = this.thread.tree.host;
     if (permits.isFree(provider)) return undefined;
-    this.work(false);
-    return permits.take(provider, this.signal).finally(() => this.work(true));
+    return this.outOfTime(permits.take(provider, this.signal));
   }
 
   rest(ms: number): Promise<boolean> {
@@ -313,9 +352,7 @@ export class Turn implements TurnContext, Activity {
         if (draft.fatal) thread.endsSession = true;
         return publish(thread, ownDraft(draft) as AgentEventDraft);
       case 'usage':
-        run.tally.add(draft);
-        addCost(thread, draft.cost?.usd);
-        return publish(thread, ownDraft(draft) as AgentEventDraft);
+        return takeUsage(thread, ownDraft(draft) as AgentEventDraft<'usage'>, this.paying);
       case 'elicitation_request':
         this.askForExecutor(draft);
         return undefined;
@@ -326,13 +363,23 @@ export class Turn implements TurnContext, Activity {
       }
       default: {
         const own = ownDraft(draft);
-        return own === undefined ? undefined : publish(thread, own);
+        if (own === undefined) return undefined;
+        const { lifecycle } = thread.tree.host;
+        if (lifecycle === undefined || own.type !== 'custom' || own.kind !== 'notice') return publish(thread, own);
+        return lifecycle.notice(thread, own) as undefined;
       }
     }
   }
 
+  hasHook(point: string): boolean {
+    return this.thread.tree.host.hookPoints.has(point);
+  }
+
   fireHook(point: string, payload: Bag): undefined | Promise<HookResult> {
-    return fireHook(this.thread, point, payload);
+    const fired = fireHook(this.thread, point, payload);
+    return point === 'before_tool_selection'
+      ? fired?.then((said) => takeSelection(this.thread, this.run, said))
+      : fired;
   }
 
   private noteText(messageId: string, text: string): void {

@@ -9,6 +9,7 @@ import type {
   ContentPart,
   ContextBudget,
   CostTotals,
+  CredentialStore,
   ElicitationAnswer,
   ElicitationRequest,
   ExecutionState,
@@ -16,13 +17,19 @@ import type {
   ExecutorType,
   GenerationConfig,
   LifecycleInterceptor,
+  ModelAlias,
   ModelFactory,
+  ModelFallbacks,
   ModelInterface,
+  ModelPrice,
+  ModelStatus,
   PendingRequest,
   PermissionMode,
   PolicyEvaluator,
+  RouterStrategy,
   SessionProvider,
   SessionSummary,
+  SessionToolset,
   SessionUpdateData,
   SteerData,
   StreamEndData,
@@ -30,6 +37,7 @@ import type {
   TelemetryBridge,
   ToolDefinition,
   ToolDescriptor,
+  ToolFactory,
   ToolResultData,
   Toolset,
   TraceContext,
@@ -56,23 +64,37 @@ export interface HostLimits {
 export interface HostOptions {
   /** Provider name → model, or a factory of models by the name after `provider/`. `gemini`, `openai`, `openrouter` are built in. */
   models?: Record<string, ModelInterface | ModelFactory>;
-  /** Tools, and toolsets that are opened before the first run that may use them. */
-  tools?: readonly (ToolDefinition | Toolset)[];
+  /** Tools, toolsets that are opened before the first run that may use them, and what makes tools for each session. */
+  tools?: readonly (ToolDefinition | Toolset | ToolFactory | SessionToolset)[];
   /** Rule sets (merged by tier and priority) and evaluators (the strictest decides). */
   policy?: readonly (PolicyRuleSet | PolicyEvaluator)[];
+  /** False: the folder that rules of the tier `workspace` come from is not trusted, and they do not count. Default true. */
+  trust?: boolean;
   /** The user's own rules (TOML), which count like those of `policy`; where "always and save" writes. Need not exist yet. */
   userPolicyFile?: string;
   hooks?: readonly (AnyHookDefinition | LifecycleInterceptor)[];
   /** Default `respond`: questions are events, answered through `run.respond`. `deny`: there is nobody to ask. */
   elicitation?: ElicitationCallback | 'respond' | 'deny';
+  /** Where answers to `auth_required` are kept. Default: in memory. */
+  credentials?: CredentialStore;
   /** Agents known by name. */
   agents?: readonly AgentDefinition[];
   appName?: string;
   /** Default: memory. */
   store?: SessionProvider;
   telemetry?: TelemetryBridge;
+  /** Names for models and their parameters. */
+  aliases?: Record<string, ModelAlias | string>;
+  /** Strategies, asked in order until one answers; what a run was given as `model` goes before them. */
+  router?: RouterStrategy | RouterStrategy['route'] | readonly (RouterStrategy | RouterStrategy['route'])[];
+  /** By `provider/name`, by the name alone, or `provider/*`. */
+  prices?: Record<string, ModelPrice>;
+  /** Models that stand in for others: a list for all, or one for each by name. */
+  fallbacks?: readonly string[] | Record<string, readonly string[]> | ModelFallbacks;
   limits?: HostLimits;
   clock?: Clock;
+  /** What chance decides (the spread of waits) is the same for the same seed. Default: it differs. */
+  seed?: number;
   /** XState's inspection events of every actor, unchanged. */
   inspect?: (event: import('xstate').InspectionEvent) => void;
 }
@@ -84,6 +106,8 @@ export interface RunOptions {
   generation?: GenerationConfig;
   contextBudget?: ContextBudget;
   maxBudgetUsd?: number;
+  /** Input and output tokens together. */
+  maxTokens?: number;
   tools?: readonly (ToolDefinition | ToolDescriptor)[];
   /** Default true. False: a message comes whole, not in pieces. */
   streaming?: boolean;
@@ -169,6 +193,19 @@ export interface HostSession extends AgentSession {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
+/** What a host knows of models, and what may be changed about it while it runs. */
+export interface HostModels {
+  /** Aliases, models that were asked, stand in or have a price, those that something is known against, and `also`. */
+  list(also?: readonly string[]): ModelStatus[];
+  /** Counts from the next request on; undefined takes it away. Throws `INVALID_OPTION`, and then nothing has changed. */
+  setAlias(name: string, alias: ModelAlias | string | undefined): void;
+  /** A model, or an alias, that is not asked from the next request on: what stands in for it is. */
+  ban(name: string, reason?: string): void;
+  allow(name: string): void;
+  /** Forgets failures of one model, or of all. */
+  reset(name?: string): void;
+}
+
 export interface InspectServerOptions {
   port?: number;
   hostname?: string;
@@ -183,6 +220,7 @@ export interface InspectServer {
 }
 
 export interface Host {
+  readonly models: HostModels;
   /** `input`: text, parts, or data of the agent's `inputSchema`. */
   run<Input, Output>(
     agent: AgentDefinition<string, Input, Output>,

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
@@ -127,6 +127,55 @@ test('without a terminal a tool that needs approval is denied and does not run; 
   expect(['denied', 'yes', 'no'].filter((name) => existsSync(join(cwd, `${name}.txt`)))).toEqual(['yes']);
 });
 
+test('run --policy lets what the file allows happen, and nothing else; a file with a fault stops it', async () => {
+  await writeFile(
+    join(cwd, 'editor.agent.md'),
+    '---\nname: editor\ndescription: Edits.\nmodel: scripted\ntools: [write_file, run_shell_command]\n---\nGo.\n',
+  );
+  await script(
+    'edits',
+    {
+      toolCalls: [
+        { name: 'write_file', args: { path: 'docs/a.md', content: 'a' } },
+        { name: 'write_file', args: { path: 'b.md', content: 'b' } },
+        { name: 'run_shell_command', args: { command: 'echo hi' } },
+        { name: 'run_shell_command', args: { command: 'echo hi; touch c' } },
+      ],
+    },
+    { text: 'done' },
+  );
+  await writeFile(
+    join(cwd, 'rules.toml'),
+    `[[rules]]
+toolName = "write_file"
+decision = "allow"
+argsPattern = '"path":"docs/'
+[[rules]]
+toolName = "run_shell_command"
+decision = "allow"
+commandPrefix = "echo"
+`,
+  );
+  const run = (...more: string[]) =>
+    troupe(['run', 'editor.agent.md', 'go', '--script', 'edits.json', '--json', ...more], { cwd });
+  const ended = await run('--policy', 'rules.toml');
+  expect([ended.code, ended.err]).toEqual([0, '']);
+  const outcomes = eventsOf(ended.out).flatMap((event) =>
+    event.type === 'tool_response' ? [`${event.name} ${event.errorType ?? 'ran'}`] : [],
+  );
+  expect(outcomes.sort()).toEqual([
+    'run_shell_command policy_denied',
+    'run_shell_command ran',
+    'write_file policy_denied',
+    'write_file ran',
+  ]);
+  expect(['docs/a.md', 'b.md', 'c'].filter((name) => existsSync(join(cwd, name)))).toEqual(['docs/a.md']);
+  await writeFile(join(cwd, 'bad.toml'), '[[rules]]\ntoolName = "write_file"\ndecision = "alow"\n');
+  const bad = await run('--policy', 'rules.toml', '--policy', 'bad.toml');
+  expect([bad.code, bad.out]).toEqual([2, '']);
+  expect(bad.err).toContain('bad.toml:3:rules[0].decision');
+});
+
 test('SIGINT aborts the run: a whole valid stream, exit code 130', async () => {
   const run = startTroupe(['run', 'solo.agent.md', 'go', '--script', 'slow.json', '--json'], { cwd });
   await run.until(/"role":"user"/);
@@ -190,6 +239,55 @@ test('a team of real models without keys says what is missing, and that its scri
   });
 });
 
+test('a models file prices a team: for the listing, the worst case, the budget and the cost', async () => {
+  await writeFile(
+    join(cwd, 'models.yaml'),
+    'aliases: { fast: openai/small }\nprices:\n  scripted: { input: 1, output: 10, maxInputTokens: 1000, maxOutputTokens: 100 }\n',
+  );
+  await script('priced', { text: 'done', usage: { inputTokens: 100, outputTokens: 20 } });
+  const listed = await troupe(['models', 'solo.agent.md', '--models', 'models.yaml', '--json'], { cwd });
+  expect(listed).toMatchObject({ code: 0, err: '' });
+  expect(JSON.parse(listed.out).models).toMatchObject([
+    { name: 'scripted', price: { input: 1, output: 10 } },
+    { name: 'fast', model: 'openai/small', health: { state: 'healthy' } },
+  ]);
+  const plain = await troupe(['models', '--models', 'models.yaml'], { cwd });
+  expect(plain.out).toMatch(/fast → openai\/small {2}no price/);
+  expect((await troupe(['models'], { cwd })).out).toBe('no models are named: give a team file, or --models <file>\n');
+
+  const checked = await troupe(['check', 'solo.agent.md', '--models', 'models.yaml', '--json'], { cwd });
+  // Two turns of 1,000 tokens in and 100 out.
+  expect(JSON.parse(checked.out).worstCase).toMatchObject({ modelCalls: 2, usd: 0.004 });
+  expect(JSON.parse((await troupe(['check', 'solo.agent.md', '--json'], { cwd })).out).worstCase).not.toHaveProperty(
+    'usd',
+  );
+
+  const unpriced = await solo('priced', '--max-budget-usd', '1');
+  expect(unpriced.code).toBe(2);
+  expect(unpriced.err).toMatch(/maxBudgetUsd cannot be kept with the model "scripted".*--models <file>/);
+  const run = await solo('priced', '--max-budget-usd', '1', '--models', 'models.yaml', '--json');
+  expect(run.code).toBe(0);
+  expect(eventsOf(run.out).at(-1)).toMatchObject({ type: 'stream_end', data: { cost: { usd: 0.0003 } } });
+  const tight = await solo('priced', '--max-budget-usd', '0.0001', '--models', 'models.yaml');
+  expect(tight.code).toBe(3);
+});
+
+test.each([
+  ['aliasses: {}\n', 'no key "aliasses" (did you mean "aliases"?); keys: aliases, prices, fallbacks'],
+  ['- a\n', 'it must be an object with aliases, prices, fallbacks'],
+  ['prices: { a: { input: 1 } }\n', 'prices.a: output is missing'],
+  ['aliases: { a: { extends: a } }\n', 'goes in a circle: a → a'],
+  ['prices: {\n', 'models-bad.yaml: '],
+])('a models file with a fault is one sentence and exit code 2: %s', async (text, sentence) => {
+  await writeFile(join(cwd, 'models-bad.yaml'), text);
+  for (const command of [['models'], ['check', 'solo.agent.md'], ['run', 'solo.agent.md', 'go']]) {
+    const { code, out, err } = await troupe([...command, '--models', 'models-bad.yaml'], { cwd });
+    expect([command, code]).toEqual([command, 2]);
+    // To say what is wrong is what `check` is for.
+    expect(command[0] === 'check' ? out + err : err).toContain(sentence);
+  }
+});
+
 test('check and graph read the same files', async () => {
   const check = await troupe(['check', 'team.yaml', '--json'], { cwd });
   expect([check.code, JSON.parse(check.out)]).toEqual([
@@ -203,6 +301,52 @@ test('check and graph read the same files', async () => {
   expect([graph.code, graph.err]).toEqual([0, '']);
   expect(graph.out).toMatch(/^flowchart TB\n/);
 });
+
+test('what a folder brings runs once it is trusted, and not before', async () => {
+  const home = await mkdtemp(join(tmpdir(), 'troupe-home-'));
+  const work = await mkdtemp(join(tmpdir(), 'troupe-work-'));
+  const at = { cwd: work, env: { HOME: home } };
+  try {
+    await mkdir(join(work, '.troupe', 'agents'), { recursive: true });
+    await writeFile(
+      join(work, '.troupe', 'agents', 'lister.agent.md'),
+      '---\nname: lister\ndescription: Lists.\nmodel: scripted\ntools: [list_directory]\n---\nGo.\n',
+    );
+    await writeFile(
+      join(work, '.troupe', 'hooks.yaml'),
+      'hooks:\n  - point: before_tool\n    command: echo no listing here >&2; exit 2\n',
+    );
+    await writeFile(
+      join(work, 'script.json'),
+      JSON.stringify([{ toolCalls: [{ name: 'list_directory', args: {} }] }, { text: 'done' }]),
+    );
+    const run = (file: string, ...more: string[]) =>
+      troupe(['run', file, 'go', '--json', '--script', 'script.json', ...more], at);
+    const responseIn = ({ out }: { out: string }) => eventsOf(out).find((event) => event.type === 'tool_response');
+
+    const unknown = await run('lister');
+    expect([unknown.code, unknown.out]).toEqual([2, '']);
+    expect(unknown.err).toContain('1 agent, 1 hook left out; see troupe trust, or run with --trust');
+    const file = join('.troupe', 'agents', 'lister.agent.md');
+    // Named on the command line it runs; the hook does not.
+    expect(responseIn(await run(file))).not.toMatchObject({ isError: true });
+
+    const once = await run('lister', '--trust');
+    expect([once.code, once.err]).toEqual([0, '']);
+    expect(responseIn(once)).toMatchObject({
+      errorType: 'policy_denied',
+      llmContent: [{ text: 'denied by a hook: no listing here' }],
+    });
+
+    expect((await troupe(['trust', '--yes'], at)).out).toContain(': trusted; it brings 2 things');
+    expect(responseIn(await run('lister'))).toMatchObject({ errorType: 'policy_denied' });
+    const list = await troupe(['hooks', 'list', '--json'], at);
+    expect(JSON.parse(list.out).hooks).toMatchObject([{ point: 'before_tool', active: true }]);
+  } finally {
+    await rm(home, { recursive: true, force: true });
+    await rm(work, { recursive: true, force: true });
+  }
+}, 60_000);
 
 test('a run that was killed is resumed from its log, forked and taken back', async () => {
   const killed = startTroupe(['run', 'solo.agent.md', 'go', '--script', 'slow.json', '--store', 'kept'], { cwd });

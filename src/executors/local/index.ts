@@ -1,19 +1,16 @@
 import type {
   Executor,
+  ModelCall,
   ModelInterface,
   ModelRequest,
   ModelResponse,
+  ResolvedModel,
   TurnContext,
   TurnEnd,
 } from '../../contracts/index.js';
 import { describeError, ModelError } from '../../kernel/errors.js';
+import { askAfterModel, askBeforeModel, askOnModelError, wholeResponse } from '../../kernel/model-hooks.js';
 import { createModelTurn, type ModelTurn } from '../../kernel/model-turn.js';
-
-const MAX_ATTEMPTS = 3;
-const FIRST_BACKOFF_MS = 500;
-const LONGEST_WAIT_MS = 5 * 60_000;
-/** Once: a malformed call or an empty answer is often gone the second time. */
-const MALFORMED_RETRY_MS = 500;
 
 /** Our own loop: each turn is one model call, and what the model said becomes the thread's events. */
 export const localExecutor = (): Executor => shared;
@@ -22,51 +19,67 @@ export const localExecutor = (): Executor => shared;
 const shared: Executor = { turn: (_, context) => turnOf(context) };
 
 async function turnOf(context: TurnContext): Promise<TurnEnd | undefined> {
-  const requested = context.modelConfig.resolve({ agent: context.agentId, requested: context.model, purpose: 'turn' });
-  const resolved = requested instanceof Promise ? await requested : requested;
+  let isPlain = context.asksPlainly;
+  let resolved: ResolvedModel | undefined;
+  if (isPlain) {
+    const named = resolveOf(context);
+    resolved = named instanceof Promise ? await named : named;
+  }
   const fitting = context.fitContext?.();
   if (fitting !== undefined) {
     await fitting;
     if (context.aborted) return undefined;
   }
   let request = context.modelRequest();
-  const hooked = context.fireHook('before_model', { request });
-  if (hooked !== undefined) {
-    const said = await hooked;
+  if (context.hasHook('before_model') || context.hasHook('before_tool_selection')) {
+    const prepared = await askBeforeModel(context, request);
     if (context.aborted) return undefined;
-    if (said.action !== 'proceed')
-      return fail(context, { code: 'HOOK_BLOCKED', message: said.reason ?? 'a hook blocked the model call' });
-    const changed = said.modifications as { request?: ModelRequest; response?: ModelResponse } | undefined;
-    if (changed?.response !== undefined) return answerWith(context, resolved.name, changed.response);
-    if (changed?.request !== undefined) request = withSignal(changed.request, context);
+    if ('blocked' in prepared) return blocked(context, prepared.blocked);
+    if ('response' in prepared) {
+      return answerWith(context, (resolved ?? (await resolveOf(context))).name, prepared.response);
+    }
+    request = prepared.request;
   }
-  let malformed = 0;
   for (let attempt = 1; ; attempt++) {
     if (context.aborted) return undefined;
-    if (!context.admitModelCall()) return undefined;
-    const turn = createModelTurn(context, resolved.name);
-    const traced = context.traceModelCall?.({ model: resolved.name, provider: resolved.provider, attempt });
-    const ask = () => openAnswer(context, resolved.model, request);
-    const failure = await callModel(context, turn, ask, resolved.provider);
+    let call: ModelCall | undefined;
+    if (!isPlain) {
+      const begun = await context.modelCalls.begin(request);
+      if (begun === undefined || 'reason' in begun) return begun;
+      call = begun;
+      resolved = begun.resolved;
+    } else if (!context.admitModelCall()) return undefined;
+    const { name, provider, model } = resolved as ResolvedModel;
+    const turn = createModelTurn(context, name, call?.routing);
+    const traced = context.traceModelCall?.({ model: name, provider, attempt, routing: call?.routing });
+    const going = call?.request ?? request;
+    const ask = () => openAnswer(context, model, going);
+    const answer = context.hasHook('after_model') ? new HeldAnswer(context, turn, going) : turn;
+    const failure = await callModel(context, answer, ask, provider);
     turn.publishUsage();
+    call?.settle(failure === undefined || failure.code === HOOK_BLOCKED || turn.hasSpoken);
     traced?.end({ finishReason: turn.finishReason, error: failure, isAborted: context.aborted });
     if (context.aborted) return undefined;
-    if (failure === undefined && (!turn.isMalformed || context.toolsOff)) return turn.finish();
+    if (failure?.code === HOOK_BLOCKED) return blocked(context, failure.message);
+    if (failure === undefined && (!turn.isMalformed || context.toolsOff)) {
+      if (!isPlain) context.modelCalls.answered(resolved as ResolvedModel);
+      return turn.finish();
+    }
     const fault = failure ?? MALFORMED;
-    const waitMs = failure === undefined ? malformedDelay(malformed++) : retryDelay(failure, attempt);
     // What has reached the consumer is not silently said again; thoughts are no answer.
     const isSaid = failure === undefined ? turn.hasAnswered : turn.hasSpoken;
-    if (waitMs === undefined || isSaid) return fail(context, fault);
-    const text = `${resolved.name}: ${fault.message}; again in ${waitMs} ms`;
-    await context.publish({
-      type: 'custom',
-      kind: 'notice',
-      data: { code: 'MODEL_RETRY', severity: 'info', text },
-      source: 'host',
-    });
-    if (!(await context.rest(waitMs))) return undefined;
+    const again = await context.modelCalls.failed(
+      { ...fault, isMalformed: failure === undefined, isSaid },
+      resolved as ResolvedModel,
+    );
+    if (context.aborted) return undefined;
+    if (!again) return giveUp(context, name, request, fault);
+    isPlain = false;
   }
 }
+
+const resolveOf = (context: TurnContext) =>
+  context.modelConfig.resolve({ agent: context.agentId, requested: context.model, purpose: 'turn' });
 
 /** Whole, or in pieces. */
 function openAnswer(
@@ -88,7 +101,59 @@ const MALFORMED: Failure = {
   retryAfterMs: undefined,
 };
 
-const malformedDelay = (before: number) => (before === 0 ? MALFORMED_RETRY_MS : undefined);
+const HOOK_BLOCKED = 'HOOK_BLOCKED';
+const blocked = (context: TurnContext, message: string) => fail(context, { code: HOOK_BLOCKED, message });
+
+/** An answer that is kept back until the hooks have seen all of it. */
+class HeldAnswer implements Answer {
+  readonly #increments: ModelResponse[] = [];
+
+  constructor(
+    private readonly context: TurnContext,
+    private readonly turn: ModelTurn,
+    private readonly request: ModelRequest,
+  ) {}
+
+  take(increment: ModelResponse): undefined {
+    this.#increments.push(increment);
+    return undefined;
+  }
+
+  /** Says it, as the hooks leave it. What the call has used is counted all the same. */
+  async end(): Promise<Failure | undefined> {
+    const { context, turn, request } = this;
+    const whole = wholeResponse(this.#increments);
+    const said = await askAfterModel(context, request, whole);
+    if (context.aborted) return undefined;
+    if (said === undefined) {
+      for (const increment of this.#increments) await turn.take(increment);
+      return undefined;
+    }
+    const { usage } = whole;
+    if (usage !== undefined) await turn.take({ content: [], usage });
+    if ('blocked' in said) {
+      return { code: HOOK_BLOCKED, message: said.blocked, retryable: false, retryAfterMs: undefined };
+    }
+    const { usage: _, ...response } = said.response;
+    await turn.take({ finishReason: 'stop', ...response });
+    return undefined;
+  }
+}
+
+/** No more is tried; a hook may have an answer all the same. */
+async function giveUp(
+  context: TurnContext,
+  model: string,
+  request: ModelRequest,
+  { code, message, retryable }: Failure,
+): Promise<TurnEnd | undefined> {
+  if (context.hasHook('on_model_error')) {
+    const response = await askOnModelError(context, request, { code, message, retryable });
+    if (context.aborted) return undefined;
+    if (response !== undefined) return answerWith(context, model, response);
+  }
+  return fail(context, { code, message, retryable });
+}
 
 /** A hook answered in the model's place. */
 async function answerWith(context: TurnContext, model: string, response: ModelResponse): Promise<TurnEnd | undefined> {
@@ -98,18 +163,18 @@ async function answerWith(context: TurnContext, model: string, response: ModelRe
   return turn.finish();
 }
 
-/** A request that a hook put together itself keeps the turn's signal. */
-const withSignal = (request: ModelRequest, context: TurnContext): ModelRequest => ({
-  ...request,
-  signal: context.signal,
-});
+/** What takes the increments of one answer, and may have something to do when they are all there. */
+interface Answer {
+  take(increment: ModelResponse): undefined | Promise<void>;
+  end?(): Promise<Failure | undefined>;
+}
 
 type Failure = { code: string; message: string; retryable: boolean; retryAfterMs: number | undefined };
 
-/** Streams one answer into `turn`. Returns how it failed; nothing when it did not. */
+/** Streams one answer into `answer`. Returns how it failed; nothing when it did not. */
 async function callModel(
   context: TurnContext,
-  turn: ModelTurn,
+  answer: Answer,
   open: () => AsyncGenerator<ModelResponse>,
   provider: string,
 ): Promise<Failure | undefined> {
@@ -121,10 +186,10 @@ async function callModel(
     const stream = open();
     for await (const increment of stream) {
       if (context.aborted) break;
-      const full = turn.take(increment);
+      const full = answer.take(increment);
       if (full !== undefined) await full;
     }
-    return undefined;
+    return answer.end === undefined || context.aborted ? undefined : await answer.end();
   } catch (thrown) {
     const { code, message } = describeError(thrown, 'MODEL_FAILED');
     const isModelError = thrown instanceof ModelError;
@@ -137,12 +202,6 @@ async function callModel(
   } finally {
     release?.();
   }
-}
-
-function retryDelay(failure: Failure, attempt: number): number | undefined {
-  if (!failure.retryable || attempt >= MAX_ATTEMPTS) return undefined;
-  const waitMs = failure.retryAfterMs ?? FIRST_BACKOFF_MS * 2 ** (attempt - 1);
-  return waitMs > LONGEST_WAIT_MS ? undefined : waitMs;
 }
 
 function fail(

@@ -6,6 +6,8 @@ import { createLoopDetector, type LoopDetector } from '../../kernel/loop-detecti
 import type { StateUpdate } from '../../kernel/state.js';
 import { lastSegment } from '../../kernel/thread-id.js';
 import { createUsageTally } from '../../kernel/usage.js';
+import { tokensIn } from '../limits.js';
+import type { RunRoute } from '../run-models.js';
 import { noteInHistory } from '../session-tree.js';
 import type { CompiledAgent, RunEnd, RunStop } from '../thread.js';
 import type { CallPast, QuestionPast, ThreadPast, TurnPast } from './past.js';
@@ -22,6 +24,7 @@ interface Start {
   readonly history?: History;
   readonly spawned?: number;
   readonly spentUsd?: number;
+  readonly spentTokens?: number;
 }
 
 type Mapped = { readonly child: string; readonly requestId: string | undefined; readonly input?: unknown };
@@ -48,6 +51,8 @@ export class ThreadFold implements ThreadPast {
   llmCalls = 0;
   readonly tally = createUsageTally();
   spentUsd: number;
+  spentTokens: number;
+  route: RunRoute | undefined;
   readonly work: [from: number, to: number][] = [];
   outputFaults = 0;
   lastText = '';
@@ -89,6 +94,7 @@ export class ThreadFold implements ThreadPast {
     this.historyFrom = this.history.length;
     this.spawned = start.spawned ?? 0;
     this.spentUsd = start.spentUsd ?? 0;
+    this.spentTokens = start.spentTokens ?? 0;
   }
 
   /** A child was started. */
@@ -148,7 +154,10 @@ export class ThreadFold implements ThreadPast {
         break;
       case 'usage':
         this.tally.add(event);
-        for (let fold: ThreadFold | undefined = this; fold; fold = fold.parent) fold.spentUsd += event.cost?.usd ?? 0;
+        for (let fold: ThreadFold | undefined = this; fold; fold = fold.parent) {
+          fold.spentUsd += event.cost?.usd ?? 0;
+          fold.spentTokens += tokensIn(event, false) ?? 0;
+        }
         break;
       case 'session_update':
         this.#update(event);
@@ -226,6 +235,7 @@ export class ThreadFold implements ThreadPast {
     const call: CallPast = {
       request,
       attempts: 0,
+      isPending: false,
       startedArgs: request.args,
       response: undefined,
       isApplied: false,
@@ -300,11 +310,17 @@ export class ThreadFold implements ThreadPast {
       case 'tool_started':
         this.#start(String(data.requestId), data, at);
         break;
+      case 'tool_pending':
+        this.#leaveOpen(String(data.requestId));
+        break;
       case 'interrupted':
         this.#discard(data.messageId);
         break;
       case 'decision':
         this.#decide(data);
+        break;
+      case 'context_cleared':
+        this.historyFrom = 0;
         break;
       case 'notice':
         if (data.code === 'MODEL_RETRY') this.#countCall();
@@ -321,11 +337,17 @@ export class ThreadFold implements ThreadPast {
     this.turns--;
   }
 
+  #leaveOpen(requestId: string): void {
+    const call = this.#calls.get(requestId);
+    if (call !== undefined) call.isPending = true;
+  }
+
   #start(requestId: string, { args }: Bag, at: number): void {
     const call = this.#calls.get(requestId);
     if (call === undefined) return;
     this.#closeTurn();
     call.attempts++;
+    call.isPending = false;
     call.startedArgs = args;
     // An approval, or what to do about an earlier attempt, was for this one.
     call.questions = call.questions.filter(({ request }) => !isForOneStart(request.kind));
@@ -335,7 +357,8 @@ export class ThreadFold implements ThreadPast {
     for (let fold: ThreadFold | undefined = this; fold !== undefined; fold = fold.parent) fold.hadSideEffects = true;
   }
 
-  #decide({ decision, child, requestId, input, iteration, stop, node, taken }: Bag): void {
+  #decide({ decision, child, requestId, input, iteration, stop, node, taken, ...rest }: Bag): void {
+    if (decision === 'router' && typeof rest.chosen === 'string') this.route = { choice: rest.chosen, routing: rest };
     if (decision === 'edges' && Array.isArray(taken)) this.#edges.push({ node: String(node), taken });
     if (decision === 'until') this.untils.set(Number(iteration), stop === true);
     if (decision !== 'mapInput') return;

@@ -18,6 +18,7 @@ export function givePast(thread: Thread, past: ThreadPast): void {
   thread.history = past.history;
   thread.spawned = past.spawned;
   thread.spentUsd = past.spentUsd;
+  thread.spentTokens = past.spentTokens;
   if (past.hadSideEffects) thread.hadSideEffects = true;
   if (thread.parent !== undefined && thread.tree.hasState) {
     thread.state = thread.parent.state.restored(past.values, past.updates);
@@ -34,6 +35,7 @@ export function resumeRun(thread: Thread, past: ThreadPast): void {
   thread.end = undefined;
   const run = recordOf(thread, past, input);
   thread.run = run;
+  tree.host.lifecycle?.resume(thread);
   const { stop } = past;
   // First: what is being stopped begins nothing more.
   if (stop !== undefined) recovery.onBegin(() => stopRun(thread, stop));
@@ -69,6 +71,8 @@ function recordOf(thread: Thread, past: ThreadPast, input: AgentEvent<'message'>
     cancelWorkTimer: undefined,
     cutTurn: undefined,
     interrupted: false,
+    models: past.route === undefined ? undefined : { route: past.route, accepted: new Map(), last: undefined },
+    hooks: undefined,
   };
 }
 

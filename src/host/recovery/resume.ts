@@ -72,7 +72,7 @@ async function take(host: HostCore, handle: SessionHandle, options: ResumeOption
   await host.toolsets?.ready(agent);
   const logged = settingsIn(events);
   const runOptions = runOptionsOf(options, logged);
-  const compiled = prepare(host, agent as AgentDefinition, runOptions);
+  const compiled = prepare(host, agent as AgentDefinition, runOptions, handle.id);
   assertAgent(compiled, handle);
   if (options.migrate === undefined) assertDefinition(handle.id, logged.mark, compiled);
   const past = await readPast(compiled, handle, events);
@@ -154,10 +154,11 @@ function runOptionsOf(given: ResumeOptions, logged: Logged): RunOptions {
   const { agent, repair, migrate: _, tools = [], ...own } = given;
   const named = new Set(tools.map(({ name }) => name));
   const kept = logged.tools.filter(({ name }) => !named.has(name));
-  const { hostToolExecution, maxBudgetUsd, generation } = logged.options;
+  const { hostToolExecution, maxBudgetUsd, maxTokens, generation } = logged.options;
   const options: RunOptions = {
     ...(typeof hostToolExecution === 'boolean' && { hostToolExecution }),
     ...(typeof maxBudgetUsd === 'number' && { maxBudgetUsd }),
+    ...(typeof maxTokens === 'number' && { maxTokens }),
     ...(generation !== undefined && { generation: generation as NonNullable<RunOptions['generation']> }),
     ...own,
   };

@@ -99,6 +99,7 @@ export class Transcript {
       }
       case 'elicitation_request':
         this.#put({ ...base(`q${event.requestId}`), kind: 'question', request: event, response: undefined });
+        this.#waits(event.context?.toolRequestId);
         break;
       case 'elicitation_response': {
         const item = this.#at(`q${event.requestId}`);
@@ -138,6 +139,12 @@ export class Transcript {
     if (kind !== 'notice') return this.#note(base, kind, 'info', data);
     const { text, severity } = (data ?? {}) as { text?: unknown; severity?: unknown };
     this.#note(base, typeof text === 'string' ? text : kind, typeof severity === 'string' ? severity : 'info');
+  }
+
+  /** Updates of a call are not kept in the log: that it waits is told by what it asks. */
+  #waits(requestId: unknown): void {
+    const item = this.#at(`t${requestId}`);
+    if (item?.kind === 'tool' && item.result === undefined) this.#put({ ...item, status: 'awaiting_approval' });
   }
 
   #note(base: ItemBase, text: string, severity = 'info', data?: unknown): void {
