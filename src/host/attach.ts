@@ -1,6 +1,7 @@
 import type { AgentEvent } from '../contracts/index.js';
 import { TroupeError } from '../kernel/errors.js';
 import type { MergeReader } from '../kernel/merge-reader.js';
+import { waitFor } from './durable-reader.js';
 import type { HostCore } from './host-core.js';
 import { fromStart, loggedEvents } from './replay.js';
 import type { Tree } from './thread.js';
@@ -41,6 +42,8 @@ export async function* attach(
       for (let step = await live.next(); !step.done; step = await live.next()) {
         const { value: event } = step;
         if (event.seq <= last) continue;
+        const durable = waitFor(tree, event);
+        if (durable !== undefined) await durable;
         yield event;
         last = event.seq;
         if (event.type === 'stream_end' && event.threadId === undefined && isBetweenRuns(tree, last)) return;

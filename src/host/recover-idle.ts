@@ -111,6 +111,7 @@ function createFold(agent: CompiledAgent, stored: Readonly<Bag>) {
     const values = createStateScope({
       declaration: agent.declaration,
       values: { ...sharedKeys(stored), ...state },
+      isOpen: agent.opensState,
     }).values();
     return createRunFold({ agent, history, values, spawned, spentUsd });
   }

@@ -66,6 +66,8 @@ class SessionTree implements Tree {
   busy = 0;
   pauseCheckScheduled = false;
   pendingWrites: Tree['pendingWrites'];
+  writesLater = false;
+  reservedSeq = 0;
   cancelForce: Tree['cancelForce'];
   onPaused: Tree['onPaused'];
   onRunEnded: Tree['onRunEnded'];
@@ -91,7 +93,11 @@ class SessionTree implements Tree {
     this.handle = options.handle;
     this.settings = options.settings;
     this.runTools = options.runTools;
-    this.merge = createEventMerge<Thread>({ stamp: host.stamp, seq: options.seq ?? 0, log: LOG });
+    const { seq = 0, handle } = options;
+    this.merge =
+      handle?.reserve === undefined
+        ? createEventMerge<Thread>({ stamp: host.stamp, seq, log: LOG })
+        : createEventMerge<Thread>({ stamp: host.stamp, seq, log: LOG, reservedSeq: seq });
   }
 
   get questions(): Tree['questions'] {
@@ -115,7 +121,7 @@ class SessionTree implements Tree {
   }
 }
 
-const LOG = { append: keep };
+const LOG = { append: keep, reserve };
 
 /** A thread without an actor. Its state starts from its parent's as it is at this moment. */
 export function createThread(
@@ -205,7 +211,25 @@ function keep(event: AgentEvent, thread: Thread): void {
     tree.storeError ??= describeError(thrown, 'STORE_FAILED');
     return;
   }
-  if (written === undefined) return;
+  if (written !== undefined) noteWrite(tree, written);
+}
+
+/** Positions beyond those that are stored: whoever goes on with the log gives none of them out again. */
+function reserve(toSeq: number, { tree }: Thread): void {
+  const note = () => {
+    tree.reservedSeq = toSeq;
+  };
+  try {
+    const written = tree.handle?.reserve?.(toSeq);
+    if (written instanceof Promise) noteWrite(tree, written.then(note));
+    else note();
+  } catch (thrown) {
+    tree.storeError ??= describeError(thrown, 'STORE_FAILED');
+  }
+}
+
+function noteWrite(tree: Tree, written: Promise<void>): void {
+  tree.writesLater = true;
   const before = tree.pendingWrites;
   const all: Promise<void> = Promise.all([before, written]).then(
     () => {

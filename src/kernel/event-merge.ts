@@ -29,6 +29,8 @@ export interface OpenMessage {
 /** What the merge writes to: one call per event that is kept, not always in `seq` order. */
 export interface MergeLog<O extends Origin> {
   append(event: AgentEvent, origin: O): void;
+  /** Every `seq` up to this one may be given out from here on. */
+  reserve?(toSeq: number, origin: O): void;
 }
 
 export interface EventMerge<O extends Origin = Origin> {
@@ -71,6 +73,8 @@ export interface EventMergeOptions<O extends Origin> {
   log: MergeLog<O>;
   /** First `seq` is one more. Default 0. */
   seq?: number;
+  /** Positions up to this one may be given out although nothing is logged at them. Default: all. */
+  reservedSeq?: number;
   /** Room per thread, in events. Default 256. */
   highWater?: number;
   /** Room for all threads together. Default 4,096. */
@@ -115,6 +119,7 @@ class Merge<O extends Origin> implements EventMerge<O>, MergeSource {
   readonly #totalHighWater: number;
   readonly #observerLag: number;
   readonly #holdLimit: number;
+  #reservedSeq: number;
 
   constructor(options: EventMergeOptions<O>) {
     const {
@@ -125,7 +130,9 @@ class Merge<O extends Origin> implements EventMerge<O>, MergeSource {
       totalHighWater = 4096,
       observerLag = 8192,
       holdLimit = 1024,
+      reservedSeq = Number.POSITIVE_INFINITY,
     } = options;
+    this.#reservedSeq = reservedSeq;
     this.seq = seq;
     this.tail = { event: undefined, seq, origin: undefined, next: undefined };
     this.#stamp = stamp;
@@ -336,6 +343,10 @@ class Merge<O extends Origin> implements EventMerge<O>, MergeSource {
   #deliver(origin: Origin, event: AgentEvent, mayWait: boolean): undefined | Promise<void> {
     // Whoever shows progress without waiting for room shows no more of it than there is room for.
     if (origin.waiting > this.#highWater && event.type === 'tool_update') return undefined;
+    if (event.seq > this.#reservedSeq) {
+      this.#reservedSeq = event.seq + RESERVED_AHEAD;
+      this.#log.reserve?.(this.#reservedSeq, origin as O);
+    }
     const entry: Entry = { event, seq: this.seq, origin: undefined, next: undefined };
     this.tail.next = entry;
     this.tail = entry;
@@ -394,6 +405,8 @@ class Merge<O extends Origin> implements EventMerge<O>, MergeSource {
 }
 
 const LAG_CHECK_EVERY = 1024;
+/** Positions that are reserved at once. */
+const RESERVED_AHEAD = 4096;
 /** Events of a stream that never waits, between two turns of the event loop. */
 const TURN_EVERY = 512;
 
