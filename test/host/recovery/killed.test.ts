@@ -1,17 +1,23 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { AgentEvent } from '../../../src/contracts/index.js';
 import { createHost } from '../../../src/index.js';
 import { fileStore } from '../../../src/stores/file.js';
 import { validateLog } from '../../../src/testing/index.js';
-import { runFile } from '../../examples/jiti-process.js';
+import { buildProgram } from '../../support/built-program.js';
 import { givenIn, paidIn, payingModel, payingTeam } from '../../support/killed-run.js';
 import { logOf } from '../../support/team.js';
 
-/** A program that is killed is started from sources: that takes a second or two, more on a machine that is busy. */
+/** A program starts within a second, later on a machine that is busy. */
 const PATIENCE_MS = 60_000;
+
+let program: Awaited<ReturnType<typeof buildProgram>>;
+beforeAll(async () => {
+  program = await buildProgram('test/support/killed-run.ts');
+}, PATIENCE_MS);
+afterAll(() => program.remove());
 
 const points = [
   'initialize 1',
@@ -42,8 +48,7 @@ test.each(points)(
   async (point) => {
     const dir = await mkdtemp(join(tmpdir(), 'killed-'));
     try {
-      const { err, code } = await runFile('test/support/killed-run.ts', [dir, point]);
-      expect({ err, code }).toEqual({ err: '', code: null });
+      expect(await program.run([dir, point])).toEqual({ err: '', ended: 'SIGKILL' });
       const given = givenIn(dir);
       const store = fileStore({ dir: join(dir, 'store') });
       const before = await logOf(store, 'killed');
