@@ -175,30 +175,27 @@ function regionOf(plan: GraphPlan, node: number, stopping: string): Region {
   const params = { node };
   const entry = plan.joins[node] === 'any' ? anyEntry : plainEntry;
   const asks = plan.edges.some(({ from, guard }) => from === node && guard !== 'none');
-  const begin = [
-    {
-      guard: { type: 'isOutOfSteps', params },
-      target: stopping,
-      actions: { type: 'because', params: { why: 'max_steps' } },
-    },
-    { guard: { type: 'begins', params }, target: 'running' },
-  ] as const;
-  const leadOn = { target: 'idle', actions: { type: 'leadOn', params } } as const;
-  const leave = { guard: { type: 'isLeft', params }, target: 'leaving' } as const;
+  const mayBeLeft = plan.joins.some((join, other) => join === 'any' && plan.before[other]?.includes(node));
   const ends = (why: Conclusion) => ({ target: stopping, actions: { type: 'because', params: { why } } }) as const;
+  const begin = [
+    ...(plan.maxSteps === null ? [] : [{ guard: { type: 'isOutOfSteps', params }, ...ends('max_steps') }]),
+    { guard: { type: 'begins', params }, target: 'running' },
+  ];
+  const leadOn = { target: 'idle', actions: { type: 'leadOn', params } } as const;
+  const leave = mayBeLeft ? { always: { guard: { type: 'isLeft', params }, target: 'leaving' } } : {};
   const over = { guard: { type: 'isOver', params }, target: 'idle', actions: { type: 'forget', params } } as const;
   return {
     initial: 'idle',
     states: {
       idle: {
-        always: plan.joins[node] === 'all' ? { guard: { type: 'isReached', params }, target: 'waiting' } : [...begin],
+        always: plan.joins[node] === 'all' ? { guard: { type: 'isReached', params }, target: 'waiting' } : begin,
       },
       ...(plan.joins[node] === 'all' && {
         waiting: { always: [...begin, { guard: { type: 'isUnreached', params }, target: 'idle' }] },
       }),
       running: {
         entry: entry.map((type) => ({ type, params })),
-        always: leave,
+        ...leave,
         on: {
           'child.settled': [
             { guard: { type: 'escalates', params }, ...ends('escalated') },
@@ -210,7 +207,7 @@ function regionOf(plan: GraphPlan, node: number, stopping: string): Region {
       ...(asks && {
         deciding: {
           entry: { type: 'decide', params },
-          always: leave,
+          ...leave,
           on: {
             'crew.decidedEdges': [
               { guard: { type: 'cannotDecide', params }, ...ends('failed') },
@@ -219,7 +216,7 @@ function regionOf(plan: GraphPlan, node: number, stopping: string): Region {
           },
         },
       }),
-      leaving: { on: { 'child.settled': over, 'crew.decidedEdges': over } },
+      ...(mayBeLeft && { leaving: { on: { 'child.settled': over, ...(asks && { 'crew.decidedEdges': over }) } } }),
     },
   } as Region;
 }

@@ -1,5 +1,6 @@
 import type { ActorLogic, ActorScope, AnyActorLogic, AnyActorRef, EventObject, Snapshot } from 'xstate';
 import { createActor } from 'xstate';
+import { TurnoverMap } from '../src/kernel/turnover-map.js';
 import type { EffectInput } from './agent-logic.js';
 
 /** Actors below one parent, kept outside a machine's snapshot: starting or stopping one does not grow with the others. */
@@ -81,7 +82,7 @@ type Scope<Order extends EventObject> = ActorScope<PoolSnapshot, Order>;
 class ActorPool<Order extends EventObject> implements Pool {
   effect: PoolEffect<Order> | undefined;
   started = 0;
-  readonly #children = new Map<string, AnyActorRef>();
+  readonly #children = new TurnoverMap<string, AnyActorRef>();
   readonly #scope: Scope<Order>;
 
   constructor(scope: Scope<Order>) {

@@ -1,7 +1,7 @@
 // Compiles src, machines and compositions to dist. Compiles beside it first, so that a failed build leaves the last
 // good one standing and nobody imports half of a new one.
 import { spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, renameSync, rmSync } from 'node:fs';
+import { chmodSync, copyFileSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { tsc } from './tsc.mjs';
@@ -22,5 +22,15 @@ if (status !== 0) process.exit(status ?? 1);
 
 const bin = join(fresh, 'src', 'cli', 'main.js');
 if (existsSync(bin)) chmodSync(bin, 0o755);
+// The layout engine is one file of a large package: it comes along, so that nobody installs the rest.
+const engine = join('src', 'drawing', 'elk.js');
+const bundled = 'elk.bundled.cjs';
+copyFileSync(join(root, 'node_modules', 'elkjs', 'lib', 'elk.bundled.js'), join(fresh, 'src', 'drawing', bundled));
+copyFileSync(join(root, 'node_modules', 'elkjs', 'LICENSE.md'), join(fresh, 'src', 'drawing', 'elk.LICENSE.md'));
+const code = readFileSync(join(fresh, engine), 'utf8');
+const ours = code.replace("import('elkjs/lib/elk.bundled.js')", `import('./${bundled}')`);
+if (ours === code) throw new Error(`${engine} does not import the layout engine where it is looked for`);
+writeFileSync(join(fresh, engine), ours);
+
 remove(dist);
 renameSync(fresh, dist);

@@ -13,7 +13,7 @@ import { type CommandIo, createPipe } from '../../src/cli/command-io.js';
 import { exitCodeOf } from '../../src/cli/exit-codes.js';
 import { visibleLine, visibleLines } from '../../src/cli/plain-text.js';
 import { createRunProgress } from '../../src/cli/run-progress.js';
-import { createRunView } from '../../src/cli/run-view.js';
+import { createRunModel } from '../../src/kernel/run-model.js';
 import { BadUse, readArguments } from './arguments.js';
 import { draftsOf } from './drafts.js';
 import { n } from './offline/markdown.js';
@@ -58,7 +58,7 @@ async function main(): Promise<number> {
   const run = host.run(team, `Report on the folder "${basename(folder)}".`, { model: model ?? 'scripted' });
   const stopListening = io.onSignal('SIGINT', () => run.abort('interrupted'));
 
-  const { view, fold } = createRunView();
+  const { model: view, fold } = createRunModel();
   const progress = createRunProgress(view, io, { json: false });
   const drafts = draftsOf();
   try {

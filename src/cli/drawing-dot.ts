@@ -1,4 +1,4 @@
-import type { Arrow, Box, Drawing } from './drawing.js';
+import type { Arrow, Box, Drawing } from '../drawing/picture.js';
 import { visibleLine } from './plain-text.js';
 
 /** A Graphviz digraph. Arrows to and from a frame end at its border. */

@@ -1,4 +1,4 @@
-import type { Arrow, Box, Drawing } from './drawing.js';
+import type { Arrow, Box, Drawing } from '../drawing/picture.js';
 import { visibleLine } from './plain-text.js';
 
 /** A Mermaid flowchart. Ids carry a prefix, as `end` and the like mean something to Mermaid. */

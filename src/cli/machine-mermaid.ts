@@ -1,5 +1,6 @@
+import type { StateDrawing } from '../drawing/machine-picture.js';
+import type { Box } from '../drawing/picture.js';
 import { escapeMermaid, escapeMermaidLabel } from './drawing-mermaid.js';
-import type { StateBox, StateDrawing } from './machine-drawing.js';
 
 /** State machines as one Mermaid state diagram, each a composite state. */
 export function machinesToMermaid(drawings: readonly StateDrawing[]): string {
@@ -13,7 +14,7 @@ export function machinesToMermaid(drawings: readonly StateDrawing[]): string {
   return `${['stateDiagram-v2', ...lines].join('\n')}\n`;
 }
 
-function stateLines(state: StateBox, depth: number): string[] {
+function stateLines(state: Box, depth: number): string[] {
   const indent = '  '.repeat(depth);
   const own = `${indent}state "${state.label.map(escapeMermaid).join('<br/>')}" as ${state.id}`;
   if (state.boxes === undefined) return [own, ...(state.isFinal ? [`${indent}${state.id} --> [*]`] : [])];

@@ -94,13 +94,18 @@ function createProgram({
 
   command(
     'graph <file>',
-    'Draw a team, or the state machines that run it, as text.',
-    'troupe graph team.yaml --format dot | dot -Tsvg > team.svg',
+    'Draw a team, or the state machines that run it.',
+    'troupe graph team.yaml --format svg > team.svg',
   )
-    .option('-f, --format <format>', 'mermaid, dot, or xstate (JSON that opens in the editor of Stately)', 'mermaid')
-    .option('--states', 'the session machine and the machines of the compositions in the file')
+    .option(
+      '-f, --format <format>',
+      'mermaid, dot, svg, or xstate (JSON that opens in the editor of Stately)',
+      'mermaid',
+    )
+    .option('--states', 'the machines of sessions, tool calls and questions, and of the compositions in the file')
     .option('--machine <name>', 'one of these machines only, as session or parallel')
-    .action(async (file: string, options: { format: string; states?: boolean; machine?: string }) => {
+    .option('--run <events>', 'lay a run over the team: its events as JSON lines, as run --json prints them')
+    .action(async (file: string, options: { format: string; states?: boolean; machine?: string; run?: string }) => {
       const { graphCommand } = await import('./graph.js');
       const { loadDefinition } = await import('./parts.js');
       done(await graphCommand((await loadDefinition(file, io)).definition, options, io));

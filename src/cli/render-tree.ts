@@ -1,5 +1,5 @@
+import type { RunModel } from '../kernel/run-model.js';
 import { showCursor } from './command-io.js';
-import type { RunView } from './run-view.js';
 import type { Style } from './style.js';
 import { displayWidth } from './text-width.js';
 import { treeLines } from './tree-lines.js';
@@ -40,7 +40,7 @@ const hideCursor = '\u001b[?25l';
  * Draws the tree in place on a terminal. The timer never keeps the process alive. A frame is rewritten only when it
  * differs; it is never taller than the screen, as what has scrolled away cannot be rewritten.
  */
-export function createTreeScreen(view: RunView, options: TreeScreenOptions): TreeScreen {
+export function createTreeScreen(view: RunModel, options: TreeScreenOptions): TreeScreen {
   const { screen, style, unicode, now, frameMs = 100 } = options;
   let drawn: readonly string[] = [];
   let timer: NodeJS.Timeout | undefined;

@@ -1,12 +1,12 @@
 import type { AgentEvent, OpenAgentEvent } from '../contracts/index.js';
+import { usageText } from '../kernel/run-figures.js';
+import type { RunModel } from '../kernel/run-model.js';
 import type { CommandIo } from './command-io.js';
 import { visibleLine } from './plain-text.js';
 import { eventLine } from './render-json.js';
 import { createLineRenderer, noticeText } from './render-lines.js';
 import { createTreeScreen } from './render-tree.js';
-import type { RunView } from './run-view.js';
 import { styleFor } from './style.js';
-import { usageText } from './tree-figures.js';
 
 /** Shows a run while it goes on. */
 export interface RunProgress {
@@ -24,7 +24,7 @@ export interface RunProgress {
  * `--json`: one event per line on stdout and nothing else. Otherwise stdout is left to the result, and stderr shows a
  * live tree when both are terminals, plain lines when they are not.
  */
-export function createRunProgress(view: RunView, io: CommandIo, options: { json: boolean }): RunProgress {
+export function createRunProgress(view: RunModel, io: CommandIo, options: { json: boolean }): RunProgress {
   if (options.json) return jsonProgress(io);
   const drawsTree = io.stdout.isTTY && io.stderr.isTTY && io.env.TERM !== 'dumb';
   return drawsTree ? treeProgress(view, io) : lineProgress(view, io);
@@ -41,7 +41,7 @@ function jsonProgress({ stdout, stderr }: CommandIo): RunProgress {
   };
 }
 
-function treeProgress(view: RunView, io: CommandIo): RunProgress {
+function treeProgress(view: RunModel, io: CommandIo): RunProgress {
   const style = styleFor(io.stderr, io.env);
   const unicode = supportsUnicode(io.env);
   const screen = createTreeScreen(view, { screen: io.stderr, style, unicode, now: () => io.now() });
@@ -58,7 +58,7 @@ function treeProgress(view: RunView, io: CommandIo): RunProgress {
   };
 }
 
-function lineProgress(view: RunView, { stderr, env }: CommandIo): RunProgress {
+function lineProgress(view: RunModel, { stderr, env }: CommandIo): RunProgress {
   const renderer = createLineRenderer(styleFor(stderr, env));
   let held: string[] | undefined;
   const write = (text: string): void | Promise<void> => {

@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import type { AgentEvent } from '../contracts/events.js';
 import type { AgentDefinition, ModelInterface, SessionProvider, ToolDefinition } from '../contracts/index.js';
 import type { Host, HostOptions, Run, RunResult } from '../host/types.js';
+import { createRunModel } from '../kernel/run-model.js';
 import { chooseModel, withModelHint } from './choose-model.js';
 import { type CommandIo, showCursor } from './command-io.js';
 import { exitCodeOf, exitCodes } from './exit-codes.js';
@@ -11,7 +12,6 @@ import type { Prompter } from './question-form.js';
 import { inputOf, readPrompt } from './read-prompt.js';
 import { badUse } from './report-error.js';
 import { createRunProgress, type RunProgress } from './run-progress.js';
-import { createRunView } from './run-view.js';
 
 export interface RunCommand {
   file: string;
@@ -116,7 +116,7 @@ interface Follow {
 }
 
 async function followRun(run: Run, command: RunCommand, io: CommandIo, { prompter, signals }: Follow): Promise<number> {
-  const { view, fold } = createRunView();
+  const { model: view, fold } = createRunModel();
   const progress = createRunProgress(view, io, { json: command.json === true });
   signals.onFirst = () => progress.say('stopping the run; once more ends it at once');
   const desk = createQuestionDesk({

@@ -1,5 +1,5 @@
+import type { RunModel } from '../kernel/run-model.js';
 import { visibleLine } from './plain-text.js';
-import type { RunView } from './run-view.js';
 import type { Style } from './style.js';
 import { cutToWidth, cutToWidthFromEnd, displayWidth } from './text-width.js';
 import { plural, totalsLine } from './tree-figures.js';
@@ -16,9 +16,9 @@ export interface TreeOptions {
 }
 
 /** The tree of threads as lines of a terminal, none wider than `width`. What came from events is neutralised. */
-export function treeLines(view: RunView, options: TreeOptions): string[] {
+export function treeLines(view: RunModel, options: TreeOptions): string[] {
   const { style, width, unicode, now } = options;
-  const root = view.threads.get('');
+  const root = view.threads[''];
   if (root === undefined) return [];
   const footer = style('dim', cutToWidth(totalsLine(view, now), width));
   const room = Math.max(1, options.height - 1);

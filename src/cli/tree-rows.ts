@@ -1,7 +1,7 @@
+import type { RunModel } from '../kernel/run-model.js';
+import type { ThreadModel } from '../kernel/run-thread.js';
 import { compactJson } from './plain-text.js';
-import type { RunView } from './run-view.js';
 import type { StyleName } from './style.js';
-import type { ThreadView } from './thread-view.js';
 import { figuresOf } from './tree-figures.js';
 
 /** One line of a tree, as yet of any width and with what events said in it as they said it. */
@@ -65,7 +65,7 @@ const glyphs = {
 type Glyphs = (typeof glyphs)[keyof typeof glyphs];
 
 /** The rows of a tree, from the root down; more than `limit` of them when not all fit. */
-export function treeRows(view: RunView, root: ThreadView, options: RowOptions): Row[] {
+export function treeRows(view: RunModel, root: ThreadModel, options: RowOptions): Row[] {
   const tree: Tree = {
     view,
     options,
@@ -78,20 +78,19 @@ export function treeRows(view: RunView, root: ThreadView, options: RowOptions): 
 }
 
 /** Ids of the threads that have not ended, and of all above them. */
-export function liveThreads(view: RunView): ReadonlySet<string> {
+export function liveThreads(view: RunModel): ReadonlySet<string> {
   const live = new Set<string>();
-  for (const thread of view.threads.values()) {
-    if (thread.status === 'ended') continue;
-    for (let at: ThreadView | undefined = thread; at !== undefined && !live.has(at.threadId); ) {
+  for (const threadId of Object.keys(view.live)) {
+    for (let at: ThreadModel | undefined = view.threads[threadId]; at !== undefined && !live.has(at.threadId); ) {
       live.add(at.threadId);
-      at = at.parentId === undefined ? undefined : view.threads.get(at.parentId);
+      at = at.parentId === undefined ? undefined : view.threads[at.parentId];
     }
   }
   return live;
 }
 
 interface Tree {
-  view: RunView;
+  view: RunModel;
   options: RowOptions;
   glyph: Glyphs;
   /** Absent: all are listed. */
@@ -106,7 +105,7 @@ interface Place {
   below: string;
 }
 
-function addThread(tree: Tree, thread: ThreadView, { indent, branch, below }: Place): void {
+function addThread(tree: Tree, thread: ThreadModel, { indent, branch, below }: Place): void {
   const { view, glyph, live, rows } = tree;
   if (rows.length > tree.options.limit) return;
   rows.push({
@@ -116,7 +115,7 @@ function addThread(tree: Tree, thread: ThreadView, { indent, branch, below }: Pl
     text: `${thread.ordinal === 1 ? thread.agentName : `${thread.agentName} #${thread.ordinal}`}  ${statusText(thread)}`,
     figures: figuresOf(thread, tree.options.now),
   });
-  const children = thread.children.flatMap((id) => view.threads.get(id) ?? []);
+  const children = thread.children.flatMap((id) => view.threads[id] ?? []);
   const listed = live === undefined ? children : children.filter(({ threadId }) => live.has(threadId));
   const foldedCount = children.length - listed.length;
   const inner = children.length > 0 ? `${below}${glyph.bar}  ` : `${below}   `;
@@ -142,16 +141,16 @@ function addThread(tree: Tree, thread: ThreadView, { indent, branch, below }: Pl
   });
 }
 
-function detailRows({ view, options, glyph }: Tree, thread: ThreadView): Omit<Row, 'indent'>[] {
+function detailRows({ view, options, glyph }: Tree, thread: ThreadModel): Omit<Row, 'indent'>[] {
   const rows: Omit<Row, 'indent'>[] = [];
-  for (const call of thread.runningTools.values()) {
+  for (const call of Object.values(thread.runningTools)) {
     const progress = call.progress === undefined ? '' : ` ${Math.round(call.progress * 100)}%`;
     const what = call.title ?? `${call.name} ${compactJson(call.args)}`;
     const status =
       call.status === 'requested' || call.status === 'executing' ? '' : ` (${call.status.replaceAll('_', ' ')})`;
     rows.push({ symbol: glyph.tool, text: `${what}${status}${progress}`, tone: 'cyan', figures: '' });
   }
-  for (const question of view.questions.values())
+  for (const question of thread.openQuestions === 0 ? [] : Object.values(view.questions))
     if (question.threadId === thread.threadId)
       rows.push({ symbol: '?', text: question.request.message, tone: 'yellow', figures: '' });
   if (thread.status === 'ended' && thread.reason !== 'completed' && thread.lastError !== undefined)
@@ -168,7 +167,7 @@ function detailRows({ view, options, glyph }: Tree, thread: ThreadView): Omit<Ro
   return rows;
 }
 
-function statusMark(thread: ThreadView, glyph: Glyphs): { symbol: string; tone: StyleName } {
+function statusMark(thread: ThreadModel, glyph: Glyphs): { symbol: string; tone: StyleName } {
   if (thread.status === 'starting') return { symbol: glyph.starting, tone: 'cyan' };
   if (thread.status === 'awaiting_elicitation') return { symbol: glyph.asking, tone: 'yellow' };
   if (thread.status !== 'ended') return { symbol: glyph.running, tone: 'cyan' };
@@ -177,7 +176,7 @@ function statusMark(thread: ThreadView, glyph: Glyphs): { symbol: string; tone: 
   return { symbol: glyph.stopped, tone: 'yellow' };
 }
 
-function statusText(thread: ThreadView): string {
+function statusText(thread: ThreadModel): string {
   const loop = thread.loop === undefined ? '' : ` (iteration ${thread.loop.iteration} of ${thread.loop.maxIterations})`;
   if (thread.status === 'ended')
     return `${thread.handoffTarget === undefined ? thread.reason : `handed over to ${thread.handoffTarget}`}${loop}`;
@@ -185,7 +184,7 @@ function statusText(thread: ThreadView): string {
   return `${thread.status === 'starting' ? 'starting' : 'running'}${loop}`;
 }
 
-function foldedText(threads: readonly ThreadView[]): string {
+function foldedText(threads: readonly ThreadModel[]): string {
   const byReason = new Map<string, number>();
   for (const { reason } of threads) byReason.set(reason ?? 'ended', (byReason.get(reason ?? 'ended') ?? 0) + 1);
   return [...byReason].map(([reason, count]) => `${count} ${reason}`).join(', ');

@@ -195,7 +195,7 @@ class StandingSession implements HostSession {
   #keep(tree: Tree): void {
     this.#tree = tree;
     this.#mark(tree);
-    tree.onRunEnded = () => {
+    const runEnded = () => {
       this.#finishStream();
       this.#latest = undefined;
       if (this.#isLeft) this.#mark(tree);
@@ -204,20 +204,24 @@ class StandingSession implements HostSession {
       for (const resolve of this.#whenRunEnds ?? []) queueMicrotask(resolve);
       this.#whenRunEnds = undefined;
     };
-    tree.onPaused = () => this.#finishStream();
-    tree.onDetach = () => {
+    const finish = () => this.#finishStream();
+    const detached = () => {
       this.#finishStream();
       this.#latest = undefined;
       this.#isLeft = true;
     };
     const { onClosed } = tree;
-    tree.onClosed = () => {
+    const closed = () => {
       onClosed?.();
       this.#isClosed = true;
       this.#endReason = tree.endReason;
       this.#finishStream();
       this.#markClosed();
     };
+    tree.onRunEnded = runEnded;
+    tree.onPaused = finish;
+    tree.onDetach = detached;
+    tree.onClosed = closed;
   }
 
   /** The stream ends with what is there; what comes before the next one opens that. */

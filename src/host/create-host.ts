@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { createActor } from 'xstate';
+import { dropActorTable } from '../../machines/actor-table.js';
 import { createChildPool, type Pool } from '../../machines/child-pool.logic.js';
 import type { SessionOutput } from '../../machines/session.events.js';
 import type {
@@ -18,6 +19,7 @@ import { TroupeError, throwProblems } from '../kernel/errors.js';
 import { createLateTimer } from '../kernel/late-timer.js';
 import type { SavedRules } from '../kernel/policy-rules.js';
 import { createStamp } from '../kernel/stamp.js';
+import { TurnoverMap } from '../kernel/turnover-map.js';
 import { type CompositionMachine, wireSession } from './agent-logics.js';
 import { createSession } from './agent-session.js';
 import { attach } from './attach.js';
@@ -31,6 +33,7 @@ import { forkSession } from './recovery/fork.js';
 import { rewindSession } from './recovery/rewind.js';
 import { resumeRun, startRun } from './run.js';
 import { notice } from './session-tree.js';
+import type { Tree } from './thread.js';
 import { createToolsets, isToolset, toolsetProblems } from './toolsets.js';
 import { Tracing } from './tracing.js';
 import type { Host, HostOptions } from './types.js';
@@ -100,10 +103,10 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
     agents: new Map(agents.map((agent) => [agent.name, agent])),
     executors,
     patterns: new Set(Object.keys(parts.compositions)),
-    threads: new Map(),
-    trees: new Map(),
-    opening: new Map(),
-    closing: new Map(),
+    threads: new TurnoverMap(),
+    trees: new TurnoverMap(),
+    opening: new TurnoverMap(),
+    closing: new TurnoverMap(),
     compiled: new WeakMap(),
     strays: new Set(),
     sessionLogic: undefined as never,
@@ -138,6 +141,7 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
     input: { address: 'host' },
     ...(inspect !== undefined && { inspect }),
   });
+  dropActorTable(root);
   root.start();
 
   const host: Host = {
@@ -204,13 +208,14 @@ async function closeHost(core: HostCore, drainMs: number): Promise<void> {
   await released;
 }
 
-const whenClosed = (tree: HostCore['trees'] extends Map<string, infer T> ? T : never) =>
+const whenClosed = (tree: Tree) =>
   new Promise<void>((resolve) => {
     const { onClosed } = tree;
-    tree.onClosed = () => {
+    const closed = () => {
       onClosed?.();
       resolve();
     };
+    tree.onClosed = closed;
   });
 
 function within(core: HostCore, work: Promise<unknown>, limitMs: number): Promise<void> {

@@ -92,8 +92,10 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
   let hasEndedBefore: Map<ThreadPast, () => void> | undefined;
   const isHierarchy = agent.behaviour === 'turn';
 
-  crew.live = () => [...jobs.values()].flatMap((job) => (job.thread === undefined ? [] : [job.thread]));
-  crew.places = () => jobs.size + preparing.size + (isHeld || isFull ? 1 : 0);
+  const live = () => [...jobs.values()].flatMap((job) => (job.thread === undefined ? [] : [job.thread]));
+  const places = () => jobs.size + preparing.size + (isHeld || isFull ? 1 : 0);
+  crew.live = live;
+  crew.places = places;
   crew.pump = pump;
 
   const hasMore = () => queue.length > 0 || nextInOrder < inOrderUntil;
@@ -445,10 +447,11 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
     if (restart.delayMs <= 0) queueMicrotask(again);
     else {
       const cancel = tree.host.clock.schedule(again, restart.delayMs);
-      job.cancelDelay = () => {
+      const cancelDelay = () => {
         cancel();
         again();
       };
+      job.cancelDelay = cancelDelay;
     }
   }
 

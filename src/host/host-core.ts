@@ -14,6 +14,7 @@ import type {
 import type { Schedule } from '../kernel/late-timer.js';
 import type { SavedRules } from '../kernel/policy-rules.js';
 import type { Stamp } from '../kernel/stamp.js';
+import type { TurnoverMap } from '../kernel/turnover-map.js';
 import type { Backends } from './backends.js';
 import type { Permits } from './permits.js';
 import type { CompiledAgent, Thread, Tree } from './thread.js';
@@ -58,12 +59,12 @@ export interface HostCore {
   readonly executors: ReadonlyMap<string, ExecutorCreator>;
   /** Patterns whose runs are carried by a logic of their own, and `hierarchical`. */
   readonly patterns: ReadonlySet<string>;
-  readonly threads: Map<string, Thread>;
-  readonly trees: Map<string, Tree>;
+  readonly threads: TurnoverMap<string, Thread>;
+  readonly trees: TurnoverMap<string, Tree>;
   /** Sessions that a run has been asked of, while its input is checked or the store is asked. */
-  readonly opening: Map<string, Promise<unknown>>;
+  readonly opening: TurnoverMap<string, Promise<unknown>>;
   /** Sessions that have ended and whose last events are on their way into the store. */
-  readonly closing: Map<string, Promise<void>>;
+  readonly closing: TurnoverMap<string, Promise<void>>;
   /** Begun anew with other host tools. */
   compiled: WeakMap<AgentDefinition, CompiledAgent>;
   /** Every tool promise that an abort or a timeout left behind, until it settles. */

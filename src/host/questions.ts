@@ -189,12 +189,13 @@ function takeUp(
   question.faults = faults;
   return new Promise((resolve) => {
     const withdraw = () => cancelQuestion(question, 'it was withdrawn');
-    restored.take = (response) => {
+    const take = (response: ElicitationResponse) => {
       signal?.removeEventListener('abort', withdraw);
       if (activity !== undefined) endWait(activity);
       onAnswered?.(response);
       resolve(response);
     };
+    restored.take = take;
     onAsked?.(question);
     signal?.addEventListener('abort', withdraw, { once: true });
     if (activity !== undefined) beginWait(activity);

@@ -124,14 +124,16 @@ class HostRun<Output> implements Run<Output> {
     this.#tree = tree;
     this.#startSeq = tree.merge.seq;
     const onAbort = () => this.abort(reasonOf(signal));
-    tree.onRunEnded = (end) => {
+    const ended = (end: RunEnd) => {
       signal?.removeEventListener('abort', onAbort);
       this.ended(end);
     };
-    tree.onDetach = () => {
+    const detached = () => {
       this.#isDetached = this.#reader !== undefined;
       this.#reader?.finish();
     };
+    tree.onRunEnded = ended;
+    tree.onDetach = detached;
     tree.merge.hold();
     publishInitialize(tree.root, tree.isResumed);
     for (const act of this.#early ?? []) act(tree);

@@ -41,12 +41,14 @@ export function beginTurn(thread: Thread, report: (event: SessionEvent) => void)
   if (thread.isPaused || recovery?.isHeld) {
     // Held at this boundary; nothing here moves the tree until it is let go.
     leave(thread.tree);
-    thread.resumeTurn = () => {
+    const resume = () => {
       thread.resumeTurn = undefined;
       enter(thread.tree);
       start();
     };
-    run.cutTurn = () => thread.resumeTurn?.();
+    const cut = () => thread.resumeTurn?.();
+    thread.resumeTurn = resume;
+    run.cutTurn = cut;
     recovery?.onBegin(() => {
       if (!thread.isPaused) thread.resumeTurn?.();
     });
@@ -59,7 +61,7 @@ export function beginTurn(thread: Thread, report: (event: SessionEvent) => void)
     if (limited !== undefined) return end(limited);
     const current = new Turn(thread, run);
     turn = current;
-    run.cutTurn = (how) => {
+    const cut: RunRecord['cutTurn'] = (how) => {
       current.stop();
       if (how === 'force') end(forcedEnd(run));
       if (how !== 'interrupt' || run.interrupted) return;
@@ -67,6 +69,7 @@ export function beginTurn(thread: Thread, report: (event: SessionEvent) => void)
       // What does not let itself be interrupted is left behind.
       cancelLimit = clock.schedule(() => over(() => decide(thread, run, current, undefined, report)), abortTimeoutMs);
     };
+    run.cutTurn = cut;
     current.drive().then(
       (how) => over(() => decide(thread, run, current, how, report)),
       (thrown) => over(() => failTurn(thread, run, thrown, report)),

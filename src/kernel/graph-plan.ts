@@ -68,13 +68,13 @@ function joinOf(joins: CompositionConfig['joins'], name: string): 'all' | 'any' 
   return JOINS.find((one) => one === join) ?? null;
 }
 
-interface Way {
+export interface Way {
   readonly fromIndex: number;
   readonly toIndex: number;
 }
 
-/** Ways that lead back, found by following every way from the start in the order of the definition. */
-function waysBack<W extends Way>(count: number, start: number, ways: readonly W[]): ReadonlySet<W> {
+/** Ways that lead back to what stands before them, found by following every way from the start in the order of the definition. */
+export function waysBack<W extends Way>(count: number, start: number, ways: readonly W[]): ReadonlySet<W> {
   const out = Array.from({ length: count }, (): W[] => []);
   for (const way of ways) out[way.fromIndex]?.push(way);
   const back = new Set<W>();

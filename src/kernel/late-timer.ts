@@ -1,4 +1,5 @@
 import type { Clock } from '../contracts/index.js';
+import { TurnoverMap } from './turnover-map.js';
 
 /** Runs `task` once after `delayMs`; returns what cancels it. */
 export type Schedule = Clock['schedule'];
@@ -14,18 +15,18 @@ interface Entry {
  * waited for after that round become timers of the clock. The time counts from the call.
  */
 export function createLateTimer(clock: Clock): Schedule {
-  let waiting = new Set<Entry>();
+  let waiting = new TurnoverMap<Entry, Entry>();
   let isArmed = false;
   const arm = () => {
     isArmed = false;
     const due = waiting;
-    waiting = new Set();
+    waiting = new TurnoverMap();
     const now = clock.now();
-    for (const entry of due) entry.cancel = clock.schedule(entry.task, Math.max(0, entry.at - now));
+    for (const entry of due.keys()) entry.cancel = clock.schedule(entry.task, Math.max(0, entry.at - now));
   };
   return (task, delayMs) => {
     const entry: Entry = { task, at: clock.now() + delayMs, cancel: undefined };
-    waiting.add(entry);
+    waiting.set(entry, entry);
     if (!isArmed) {
       isArmed = true;
       setImmediate(arm);

@@ -10,16 +10,23 @@ import type {
   SessionSummary,
 } from '../contracts/index.js';
 import { TroupeError } from '../kernel/errors.js';
+import { TurnoverMap } from '../kernel/turnover-map.js';
 import { memoryArtifacts } from './memory/artifacts.js';
 import { createMemoryLog, type MemoryLog } from './memory/log.js';
 import { memoryMemories } from './memory/memories.js';
+
+/** What all sessions of an application, or of a user of it, have in common. */
+interface SharedState {
+  readonly ofApp: Bag;
+  readonly byUser: Map<string | undefined, Bag>;
+}
 
 type ForkOptions = SessionMetadata & { at?: number };
 
 /** Sessions for as long as the process lives. Everything is done at once; all handles of a session see the same log. */
 export function memoryStore(): SessionProvider & Required<Pick<SessionProvider, 'fork' | 'repair'>> {
-  const sessions = new Map<string, MemorySession>();
-  const shared = new Map<string, Bag>();
+  const sessions = new TurnoverMap<string, MemorySession>();
+  const shared = new Map<string | undefined, SharedState>();
   let counter = 0;
 
   const find = (id: string): MemorySession => {
@@ -28,25 +35,25 @@ export function memoryStore(): SessionProvider & Required<Pick<SessionProvider, 
     return session;
   };
 
-  /** What all sessions of an application, or of a user of it, have in common. */
-  const bagOf = (...owner: (string | undefined)[]): Bag => {
-    const key = JSON.stringify(owner);
-    const bag = shared.get(key) ?? {};
-    shared.set(key, bag);
-    return bag;
+  const sharedBy = (appName: string | undefined, userId: string | undefined): { ofApp: Bag; ofUser: Bag } => {
+    const app = shared.get(appName) ?? { ofApp: {}, byUser: new Map() };
+    shared.set(appName, app);
+    const ofUser = app.byUser.get(userId) ?? {};
+    app.byUser.set(userId, ofUser);
+    return { ofApp: app.ofApp, ofUser };
   };
 
   const make = (agentName: string, metadata: SessionMetadata, log: MemoryLog, forkedFrom?: ForkOrigin) => {
     const id = metadata.id ?? `session-${++counter}`;
     if (sessions.has(id)) throw new TroupeError({ code: 'SESSION_EXISTS', message: `session "${id}" exists already` });
-    const { appName, userId } = metadata;
+    const { ofApp, ofUser } = sharedBy(metadata.appName, metadata.userId);
     const session: MemorySession = {
       id,
       agentName,
       metadata,
       log,
-      ofApp: bagOf('app', appName),
-      ofUser: bagOf('user', appName, userId),
+      ofApp,
+      ofUser,
       forkedFrom,
       writer: undefined,
       writes: 0,

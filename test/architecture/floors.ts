@@ -18,7 +18,7 @@ const machines = /^machines\//;
 const agentLogic = /^machines\/agent-logic\.ts$/;
 const compositions = /^compositions\//;
 const host = /^src\/(host|engines)\//;
-const parts = /^src\/(executors|models|context|policy|hooks|tools|stores|telemetry)\//;
+const parts = /^src\/(executors|models|context|policy|hooks|tools|stores|telemetry|drawing)\//;
 const top = /^src\/((index|builtins)\.ts$|(define|surfaces|cli|studio|testing)\/)/;
 
 /** Lowest first. A file stands on the first floor that holds it. */
@@ -45,7 +45,7 @@ const floors: readonly Floor[] = [
 ];
 
 /** Loaded when first needed, so that whoever does not use them does not wait for them. */
-const heavy = ['ajv', 'yaml', 'openai', '@google/genai', 'jiti', '@modelcontextprotocol/client'];
+const heavy = ['elkjs', 'ajv', 'yaml', 'openai', '@google/genai', 'jiti', '@modelcontextprotocol/client'];
 
 /** Code that stands on ADK is loaded when an agent of ADK first runs; what is loaded with the host knows its types only. */
 const onAdk = /^src\/executors\/adk\//;

@@ -1,15 +1,20 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { type AnyStateNode, createMachine, fromCallback, initialTransition, setup, transition } from 'xstate';
 import { loopMachine } from '../../compositions/loop.machine.js';
 import { sessionMachine } from '../../machines/session.machine.js';
-import { boxId, type Drawing } from '../../src/cli/drawing.js';
 import { toDot } from '../../src/cli/drawing-dot.js';
 import { toMermaid } from '../../src/cli/drawing-mermaid.js';
 import { type GraphCommand, graphCommand } from '../../src/cli/graph.js';
-import { drawMachine } from '../../src/cli/machine-drawing.js';
 import { machinesToMermaid } from '../../src/cli/machine-mermaid.js';
 import type { AgentDefinition } from '../../src/contracts/index.js';
 import { agent } from '../../src/define/agent.js';
+import { graph as defineGraph } from '../../src/define/graph.js';
+import { drawMachine } from '../../src/drawing/machine-picture.js';
+import { boxId, type Drawing } from '../../src/drawing/picture.js';
+import { eventList, initialize } from './event-list.js';
 import { fakePipe } from './fake-io.js';
 import { sampleTeam } from './sample-team.js';
 
@@ -33,7 +38,9 @@ test('names, models and labels cannot break out of a drawing', () => {
   const hostile = `a"]; end\n--> x["<script>#quot;\\n\u202e\`;%%{init}`;
   const drawing: Drawing = {
     title: hostile,
-    boxes: [{ id: boxId(hostile), label: [hostile], boxes: [{ id: 'inner', label: [hostile] }] }],
+    boxes: [
+      { id: boxId(hostile), ref: hostile, label: [hostile], boxes: [{ id: 'inner', ref: hostile, label: [hostile] }] },
+    ],
     arrows: [{ from: 'inner', to: boxId(hostile), label: [hostile] }],
   };
   const mermaid = toMermaid(drawing);
@@ -106,7 +113,10 @@ test('a machine as JSON is the machine again: the same states, and the same even
 
 test('several machines as JSON are regions of one that can be made', async () => {
   const config = JSON.parse(await graph({ states: true, format: 'xstate' }));
-  expect(Object.keys(config.states)).toEqual(['session', 'sequential', 'parallel', 'loop', 'transfer', 'hierarchical']);
+  expect(Object.keys(config.states)).toEqual([
+    ...['session', 'toolCall', 'elicitation'],
+    ...['sequential', 'parallel', 'loop', 'transfer', 'hierarchical'],
+  ]);
   expect(() => createMachine(config)).not.toThrow();
 });
 
@@ -169,12 +179,76 @@ test('a drawing of a machine reads like its config: events, guards, actions, beg
 
 test('only the machines that run the team are drawn', async () => {
   const solo = agent({ name: 'solo', description: 'Alone.' }) as unknown as AgentDefinition;
-  expect(await graph({ states: true, format: 'xstate' }, solo).then(JSON.parse)).toMatchObject({ id: 'session' });
+  const { states } = JSON.parse(await graph({ states: true, format: 'xstate' }, solo));
+  expect(Object.keys(states)).toEqual(['session', 'toolCall', 'elicitation']);
   await expect(graph({ machine: 'loop' }, solo)).rejects.toThrow(
-    'no machine "loop" in this team: it is run by session',
+    'no machine "loop" in this team: it is run by session, toolCall, elicitation',
   );
 });
 
 test('an unknown format is refused, with those that there are', async () => {
-  await expect(graph({ format: 'png' })).rejects.toThrow('no format "png": choose one of mermaid, dot, xstate');
+  await expect(graph({ format: 'png' })).rejects.toThrow('no format "png": choose one of mermaid, dot, svg, xstate');
+});
+
+const review = defineGraph({
+  name: 'review',
+  nodes: { writer: agent({ name: 'writer' }), count: () => 1, critic: agent({ name: 'critic' }) },
+  edges: [
+    { from: 'writer', to: 'count' },
+    { from: 'count', to: 'critic', guard: () => true, label: 'long enough' },
+    { from: 'count', to: 'writer', guard: 'otherwise' },
+  ],
+  start: 'writer',
+  end: 'critic',
+  maxSteps: 9,
+}) as unknown as AgentDefinition;
+
+test('a graph is drawn with its nodes and edges, as a team and as the machine that runs it', async () => {
+  expect(await graph({}, review)).toBe(`flowchart TB
+  subgraph t_review["review<br/>graph, at most 9 steps"]
+    t_writer["writer<br/>begins"]
+    t_count["count<br/>function"]
+    t_critic["critic<br/>ends"]
+  end
+  t_writer --> t_count
+  t_count -.->|"long enough"| t_critic
+  t_count -.->|"otherwise"| t_writer
+`);
+  const config = JSON.parse(await graph({ machine: 'review', format: 'xstate' }, review));
+  expect(Object.keys(config.states.running.states)).toEqual(['writer', 'count', 'critic']);
+  expect(() => createMachine(config)).not.toThrow();
+  const statechart = createMachine(JSON.parse(await graph({ format: 'xstate' }, review))).provide({
+    guards: { 'long enough': () => false },
+  });
+  let [state] = initialTransition(statechart);
+  for (const type of ['xstate.done.actor.writer', 'xstate.done.actor.count']) {
+    [state] = transition(statechart, state, { type });
+  }
+  expect(state.value).toBe('writer');
+});
+
+test('a run that was kept is laid over the team, in every format that draws it', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'troupe-graph-'));
+  const file = join(folder, 'run.jsonl');
+  const events = eventList(
+    initialize('review'),
+    { type: 'agent_started', agentName: 'writer', threadId: 'writer_1', thread: 'writer_1' },
+    { type: 'usage', inputTokens: 1_200, outputTokens: 30, cost: { usd: 0.01 }, thread: 'writer_1' },
+    { type: 'stream_end', reason: 'completed', thread: 'writer_1' },
+    { type: 'agent_started', agentName: 'count', threadId: 'count_2', thread: 'count_2' },
+    { type: 'stream_end', reason: 'failed', thread: 'count_2' },
+  );
+  await writeFile(file, `${events.map((event) => JSON.stringify(event)).join('\n')}\n{"type":"cut o`);
+  const mermaid = await graph({ run: file }, review);
+  expect(mermaid).toContain('t_writer["writer<br/>begins<br/>completed<br/>1.2k in 30 out · $0.0100 · 2s"]');
+  expect(mermaid).toContain('t_count["count<br/>function<br/>failed<br/>1s"]');
+  expect(mermaid).toContain('t_critic["critic<br/>ends<br/>has not run"]');
+  const svg = await graph({ run: file, format: 'svg' }, review);
+  expect(svg).toMatch(/<g class="box is-failed" data-ref="count">/);
+  expect(svg).toMatch(/<g class="frame is-running" data-ref="review">/);
+  await expect(graph({ run: join(folder, 'none.jsonl') }, review)).rejects.toThrow('there is no such file');
+  await writeFile(file, 'hello\n{}\n');
+  await expect(graph({ run: file }, review)).rejects.toThrow('run.jsonl:1 is no event of a run');
+  await expect(graph({ run: file, states: true }, review)).rejects.toThrow('--run is laid over a team');
+  await rm(folder, { recursive: true });
 });

@@ -61,6 +61,7 @@ test('the help loads neither the commands nor what they need', () => {
     'src/cli/program.ts',
     'src/cli/report-error.ts',
     'src/kernel/errors.ts',
+    'src/kernel/visible-text.ts',
   ]);
   expect([...loaded].filter((file) => !own.includes(file) && !file.startsWith('node:'))).toEqual(['commander']);
 });

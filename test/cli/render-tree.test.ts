@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { createTreeScreen } from '../../src/cli/render-tree.js';
-import { createRunView } from '../../src/cli/run-view.js';
 import { noStyle } from '../../src/cli/style.js';
+import { createRunModel } from '../../src/kernel/run-model.js';
 import { eventList, initialize, says } from './event-list.js';
 import { emulateTerminal } from './terminal-emulator.js';
 
@@ -9,7 +9,7 @@ beforeEach(() => void vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'
 afterEach(() => void vi.useRealTimers());
 
 function setUp(size = { columns: 40, rows: 12 }) {
-  const { view, fold } = createRunView();
+  const { model: view, fold } = createRunModel();
   const terminal = emulateTerminal(size);
   const writes: string[] = [];
   const screen = createTreeScreen(view, {

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { createRunView } from '../../src/cli/run-view.js';
 import { ansiStyle, noStyle, styleFor } from '../../src/cli/style.js';
 import { cutToWidth, displayWidth } from '../../src/cli/text-width.js';
-import type { ThreadView } from '../../src/cli/thread-view.js';
 import { treeLines } from '../../src/cli/tree-lines.js';
 import type { AgentEvent } from '../../src/contracts/index.js';
+import { createRunModel } from '../../src/kernel/run-model.js';
+import type { ThreadModel } from '../../src/kernel/run-thread.js';
 import { asks, calls, ends, eventList, initialize, says } from './event-list.js';
 
 const now = Date.parse('2026-01-01T00:00:10.000Z');
@@ -13,7 +13,7 @@ function linesOf(
   events: readonly AgentEvent[],
   options: { width?: number; height?: number; unicode?: boolean } = {},
 ): string[] {
-  const { view, fold } = createRunView();
+  const { model: view, fold } = createRunModel();
   for (const event of events) fold(event);
   return treeLines(view, { width: 80, height: 40, unicode: true, ...options, style: noStyle, now });
 }
@@ -90,12 +90,14 @@ test('more live threads than lines: the tree is cut, and says how much is missin
 });
 
 test('a frame of ten thousand threads is built from a few of them', () => {
-  const { view, fold } = createRunView();
+  const { model: view, fold } = createRunModel();
   for (const event of many(10_000, false)) fold(event);
   let read = 0;
   const counting = {
     ...view,
-    threads: new Map([...view.threads].map(([id, thread]) => [id, countReads(thread, () => read++)])),
+    threads: Object.fromEntries(
+      Object.entries(view.threads).map(([id, thread]) => [id, countReads(thread, () => read++)]),
+    ),
   };
   const lines = treeLines(counting, { width: 80, height: 24, unicode: true, style: noStyle, now });
   expect(lines).toHaveLength(24);
@@ -104,7 +106,7 @@ test('a frame of ten thousand threads is built from a few of them', () => {
 });
 
 /** Tells of every thread whose name is looked at, which only drawing does. */
-function countReads(thread: ThreadView, onRead: () => void): ThreadView {
+function countReads(thread: ThreadModel, onRead: () => void): ThreadModel {
   return Object.defineProperty({ ...thread }, 'agentName', {
     get() {
       onRead();

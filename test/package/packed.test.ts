@@ -80,6 +80,18 @@ test('the command answers --help', () => {
   expect(help).toContain('Usage: troupe');
 });
 
+test('the command draws a team as a picture, with the layout engine that comes along', () => {
+  const { bin } = JSON.parse(readFileSync(join(project.installed, 'package.json'), 'utf8'));
+  const command = join(project.installed, bin.troupe);
+  const team =
+    '{"name":"duo","pattern":"sequential","children":[{"name":"a","description":"A."},{"name":"b","description":"B."}]}';
+  writeFileSync(join(project.folder, 'duo.team.json'), team);
+  const draw = ['graph', 'duo.team.json', '--format', 'svg'];
+  const svg = execFileSync(process.execPath, [command, ...draw], { cwd: project.folder, encoding: 'utf8' });
+  expect(svg).toMatch(/^<svg [\s\S]*data-ref="duo"[\s\S]*<\/svg>\n$/);
+  expect(readFileSync(join(project.installed, 'NOTICE'), 'utf8')).toContain('Eclipse Public License 2.0');
+});
+
 describe('in a project without the heavy packages', () => {
   let bare: PackedProject;
   beforeAll(() => {

@@ -1,6 +1,6 @@
 import type { AgentDefinition, CompositionConfig } from '../contracts/index.js';
 import { endsOf } from '../kernel/graph-plan.js';
-import { type Arrow, type Box, boxId, type Drawing } from './drawing.js';
+import { type Arrow, type Box, boxId, type Drawing } from './picture.js';
 
 /** A team as frames in frames: an agent is a box, a composition a frame, the arrows say who comes after or can call whom. */
 export function drawTeam(definition: AgentDefinition): Drawing {
@@ -11,19 +11,22 @@ export function drawTeam(definition: AgentDefinition): Drawing {
 function boxOf(definition: AgentDefinition, arrows: Arrow[], notes: readonly string[]): Box {
   const { composition } = definition.descriptor;
   const id = boxId(definition.name);
-  if (composition === undefined) return { id, label: [definition.name, ...agentLines(definition), ...notes] };
+  if (composition === undefined)
+    return { id, ref: definition.name, label: [definition.name, ...agentLines(definition), ...notes] };
   const children = definition.children ?? [];
   const notesOf = ({ name }: AgentDefinition) => [
     ...(name === composition.start ? ['begins'] : []),
     ...(composition.pattern === 'graph' && endsOf(composition).includes(name) ? ['ends'] : []),
-    ...(composition.joins?.[name] === undefined ? [] : [`joins ${composition.joins[name]}`]),
+    ...(Object.hasOwn(composition.joins ?? {}, name) ? [`joins ${composition.joins?.[name]}`] : []),
   ];
   const boxes = [
-    ...(definition.leader === undefined ? [] : [boxOf(definition.leader, arrows, ['leads'])]),
+    ...(definition.leader === undefined
+      ? []
+      : [{ ...boxOf(definition.leader, arrows, ['leads']), runsAs: definition.name }]),
     ...children.map((child) => boxOf(child, arrows, notesOf(child))),
   ];
   arrows.push(...arrowsOf(definition, composition, children));
-  return { id, label: [definition.name, patternText(composition), ...notes], boxes };
+  return { id, ref: definition.name, label: [definition.name, patternText(composition), ...notes], boxes };
 }
 
 function agentLines({ descriptor, model, tools }: AgentDefinition): string[] {

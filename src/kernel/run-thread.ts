@@ -11,7 +11,7 @@ export interface Totals {
 
 export type ThreadStatus = 'starting' | 'running' | 'awaiting_tool' | 'awaiting_elicitation' | 'ended';
 
-export interface ThreadView {
+export interface ThreadModel {
   /** `''` for the root. */
   readonly threadId: string;
   readonly parentId: string | undefined;
@@ -25,7 +25,10 @@ export interface ThreadView {
   /** Ids of the threads that it spawned, in order of appearance. */
   readonly children: readonly string[];
   /** Calls without a response yet, by `requestId`, in the order they were asked. */
-  readonly runningTools: ReadonlyMap<string, ToolCallView>;
+  readonly runningTools: Readonly<Record<string, ToolCallModel>>;
+  readonly runningToolCount: number;
+  /** Questions of its own that nobody has answered. */
+  readonly openQuestions: number;
   readonly toolCalls: number;
   readonly failedToolCalls: number;
   readonly usage: Totals;
@@ -37,10 +40,12 @@ export interface ThreadView {
   /** Who the conversation went to, when the thread ended by handing over. */
   readonly handoffTarget: string | undefined;
   readonly startedAt: string;
+  /** Of the run under way, or the last. */
+  readonly runStartedAt: string;
   readonly endedAt: string | undefined;
 }
 
-export interface ToolCallView {
+export interface ToolCallModel {
   readonly requestId: string;
   readonly name: string;
   readonly title: string | undefined;
@@ -52,9 +57,9 @@ export interface ToolCallView {
 
 export type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 /** A thread while it is being folded. */
-export type OpenThread = Mutable<ThreadView> & {
+export type OpenThread = Mutable<ThreadModel> & {
   children: string[];
-  runningTools: Map<string, ToolCallView>;
+  runningTools: Record<string, ToolCallModel>;
   messageId?: string;
 };
 
@@ -69,35 +74,37 @@ export function foldThread(thread: OpenThread, event: AgentEvent): void {
     case 'initialize':
       thread.agentName = event.agent.name;
       thread.model = event.model ?? thread.model;
-      reopen(thread);
+      reopen(thread, event.timestamp);
       break;
     case 'session_update':
       thread.model = event.model ?? thread.model;
       break;
     case 'message':
-      if (event.role === 'user') reopen(thread);
+      if (event.role === 'user') reopen(thread, event.timestamp);
       if (event.role === 'agent') appendText(thread, event);
       break;
     case 'tool_request':
       thread.toolCalls++;
-      thread.runningTools.set(event.requestId, {
+      if (thread.runningTools[event.requestId] === undefined) thread.runningToolCount++;
+      thread.runningTools[event.requestId] = {
         requestId: event.requestId,
         name: event.displayName ?? event.name,
         title: event.title,
         args: event.args,
         status: 'requested',
         progress: undefined,
-      });
+      };
       break;
     case 'tool_update': {
-      const call = thread.runningTools.get(event.requestId);
+      const call = thread.runningTools[event.requestId];
       if (call === undefined) break;
       const status = event.status ?? call.status;
-      thread.runningTools.set(event.requestId, { ...call, status, progress: event.progress ?? call.progress });
+      thread.runningTools[event.requestId] = { ...call, status, progress: event.progress ?? call.progress };
       break;
     }
     case 'tool_response':
-      thread.runningTools.delete(event.requestId);
+      if (thread.runningTools[event.requestId] !== undefined) thread.runningToolCount--;
+      delete thread.runningTools[event.requestId];
       if (event.isError === true) thread.failedToolCalls++;
       break;
     case 'usage':
@@ -117,14 +124,15 @@ export function foldThread(thread: OpenThread, event: AgentEvent): void {
       thread.handoffTarget = event.data?.handoffTarget;
       if (event.reason === 'failed' && event.data?.code !== undefined)
         thread.lastError = { code: event.data.code, message: event.data.message ?? '' };
-      thread.runningTools.clear();
+      thread.runningTools = Object.create(null);
+      thread.runningToolCount = 0;
       break;
     default:
   }
 }
 
 export function newThread(
-  start: Pick<ThreadView, 'threadId' | 'parentId' | 'agentName' | 'ordinal' | 'startedAt'>,
+  start: Pick<ThreadModel, 'threadId' | 'parentId' | 'agentName' | 'ordinal' | 'startedAt'>,
 ): OpenThread {
   return {
     ...start,
@@ -132,7 +140,10 @@ export function newThread(
     reason: undefined,
     model: undefined,
     children: [],
-    runningTools: new Map(),
+    runStartedAt: start.startedAt,
+    runningTools: Object.create(null),
+    runningToolCount: 0,
+    openQuestions: 0,
     toolCalls: 0,
     failedToolCalls: 0,
     usage: noTotals,
@@ -144,8 +155,11 @@ export function newThread(
   };
 }
 
-function reopen(thread: OpenThread): void {
-  if (thread.status === 'ended') thread.lastError = undefined;
+function reopen(thread: OpenThread, at: string): void {
+  if (thread.status === 'ended') {
+    thread.lastError = undefined;
+    thread.runStartedAt = at;
+  }
   thread.status = 'running';
   thread.reason = undefined;
   thread.endedAt = undefined;

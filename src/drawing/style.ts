@@ -1,0 +1,33 @@
+import { FONT } from './layout.js';
+
+/** Colours are variables, so that a page may set its own; without any they follow the viewer. */
+export const DRAWING_STYLE = [
+  '.troupe-drawing{--ground:#ffffff;--frame:#f5f7fa;--even:#ebeff5;--box:#ffffff;--line:#8a97a8;--text:#16202c;--quiet:#52606f;--arrow:#5b6b7e;--lit:#0b66d6;--lit-box:#e3efff;--ok:#18794e;--bad:#c62a2f;--wait:#a15c00;--off:#8a97a8}',
+  '@media (prefers-color-scheme:dark){.troupe-drawing{--ground:#12171e;--frame:#1a212b;--even:#212a36;--box:#12171e;--line:#5a6a7d;--text:#e8edf3;--quiet:#a5b2c1;--arrow:#8fa0b4;--lit:#5aa9ff;--lit-box:#15304f;--ok:#4cc38a;--bad:#ff6369;--wait:#f1a10d;--off:#6b7a8c}}',
+  `.troupe-drawing text{font-family:system-ui,-apple-system,"Segoe UI",Roboto,"Open Sans","DejaVu Sans",sans-serif;fill:var(--text)}`,
+  '.troupe-drawing .ground{fill:var(--ground)}',
+  '.troupe-drawing .box>rect{fill:var(--box);stroke:var(--line);stroke-width:1.2}',
+  '.troupe-drawing .frame>rect{fill:var(--frame);stroke:var(--line)}',
+  '.troupe-drawing .frame.even>rect{fill:var(--even)}',
+  '.troupe-drawing .parallel>rect{stroke-dasharray:5 4}',
+  '.troupe-drawing .aside>rect{fill:none;stroke-dasharray:2 3}',
+  '.troupe-drawing .final>.inner{fill:none}',
+  `.troupe-drawing .name{font-size:${FONT.name}px;font-weight:600}`,
+  `.troupe-drawing .detail{font-size:${FONT.detail}px;fill:var(--quiet)}`,
+  '.troupe-drawing .dot{fill:var(--arrow)}',
+  '.troupe-drawing .way{fill:none;stroke:var(--arrow);stroke-width:1.3}',
+  '.troupe-drawing .tip{fill:var(--arrow)}',
+  '.troupe-drawing .dashed>.way{stroke-dasharray:5 4}',
+  `.troupe-drawing .label>text{font-size:${FONT.label}px;text-anchor:middle;fill:var(--quiet);paint-order:stroke;stroke:var(--frame);stroke-width:3px;stroke-linejoin:round}`,
+  '.troupe-drawing .mark{fill:var(--off)}',
+  '.troupe-drawing .is-running>.mark{fill:var(--lit)}',
+  '.troupe-drawing .is-waiting>.mark{fill:var(--wait)}',
+  '.troupe-drawing .is-completed>.mark{fill:var(--ok)}',
+  '.troupe-drawing .is-failed>.mark,.troupe-drawing .is-stopped>.mark{fill:var(--bad)}',
+  '.troupe-drawing .is-failed>rect{stroke:var(--bad)}',
+  '.troupe-drawing .is-idle>.name{fill:var(--quiet)}',
+  '.troupe-drawing .lit>rect{stroke:var(--lit);stroke-width:2}',
+  '.troupe-drawing .box.lit>rect{fill:var(--lit-box)}',
+  '.troupe-drawing .lit>.way{stroke:var(--lit);stroke-width:2}',
+  '.troupe-drawing .lit>.tip{fill:var(--lit)}',
+].join('');
