@@ -71,9 +71,10 @@ const told = new WeakMap<Tree, Set<string>>();
 
 /** Says once in a tree, before an opaque agent does anything, what does not apply to it. */
 function announced(executor: Executor, tree: Tree, name: string, threadOf: () => Thread): Executor {
-  const { hookPoints, capabilities } = executor;
+  const { hookPoints, capabilities, keepsConversation } = executor;
   return {
     opaque: true,
+    ...(keepsConversation !== undefined && { keepsConversation }),
     ...(hookPoints !== undefined && { hookPoints }),
     ...(capabilities !== undefined && { capabilities }),
     turn(inbox, context) {

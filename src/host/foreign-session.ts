@@ -40,6 +40,7 @@ export function foreignExecutor(session: AgentSession, options: ForeignOptions):
   return {
     turn: (inbox, context) => link.turn(inbox, context),
     opaque: options.isOpaque,
+    keepsConversation: true,
     close: () => link.close(),
   };
 }

@@ -93,6 +93,7 @@ function createFold(agent: CompiledAgent, stored: Readonly<Bag>) {
     else run.take(event);
     if (event.type === 'stream_end') {
       run = undefined;
+      history.closeOpen();
       end = { reason: event.reason, data: event.data ?? {} };
     }
     if (event.type === 'initialize') {
