@@ -86,15 +86,15 @@ export function tables(results, contenders) {
   const titles = contenders.map(({ title }) => title);
   const figures = [
     ['median', ...titles],
-    ...results
-      .filter(({ row }) => row.kind !== 'later')
-      .map(({ row, cells }) => [row.title, ...names.map((name) => (cells[name] ? shown(cells[name], row.unit) : ''))]),
+    ...results.map(({ row, cells }) => [
+      row.title,
+      ...names.map((name) => (cells[name] ? shown(cells[name], row.unit) : '')),
+    ]),
   ];
   const others = contenders.filter(({ role }) => role !== 'ours');
   const ratios = [
     ['Troupe ÷', ...others.map(({ title }) => title), 'must', 'aim', 'must is'],
     ...results.map(({ row, cells }) => {
-      if (row.kind === 'later') return [row.title, ...others.map(() => ''), row.note, '', ''];
       const of = ratiosOf(cells);
       const cell = ({ name }) => (of[name] === undefined ? '' : of[name].toFixed(2));
       return [row.title, ...others.map(cell), judge(row.must, cells), judge(row.aim, cells), describe(row.must)];

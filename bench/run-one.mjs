@@ -161,7 +161,22 @@ async function observers() {
   return { value: median(withTen) / median(without), samples: pairs, withoutMs: median(without) };
 }
 
-const kinds = { time, block, 'block-abort': blockAbort, memory, growth, observers };
+/** ms per turn of many sessions at once over ms per turn of one, in pairs. */
+async function together() {
+  const run = await make();
+  const [turns, pairs] = quick ? [20, 5] : [50, 15];
+  const [alone, among] = [[], []];
+  for (let i = 0; i < pairs + 3; i++) {
+    const one = (await run(1, turns)) / turns;
+    const many = (await run(row.input, turns)) / (turns * row.input);
+    if (i < 3) continue;
+    alone.push(one);
+    among.push(many);
+  }
+  return { value: median(among) / median(alone), samples: pairs, aloneMs: median(alone), amongMs: median(among) };
+}
+
+const kinds = { time, block, 'block-abort': blockAbort, memory, growth, observers, together };
 
 const result = make === undefined ? { missing: true } : await kinds[row.kind]();
 process.stdout.write(`\n@@${JSON.stringify(result)}\n`, () => process.exit(0));

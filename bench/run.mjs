@@ -97,7 +97,7 @@ function canRun({ role, title, needsNode = 0 }) {
 /** Fills the cells of one row. */
 async function measure(result) {
   const { row } = result;
-  if (row.kind === 'later' || row.kind === 'quotient') return;
+  if (row.kind === 'quotient') return;
   if (row.kind === 'install') return measureInstall(result);
   if (row.kind === 'import') return measureImport(result);
   for (const { name } of contenders) result.rounds[name] = [];

@@ -1,9 +1,14 @@
 // The work that every contender does, and how much of it a run must have done to count.
 
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
 export const TOOL_ROUNDS = 20;
 export const CHAIN = 10;
 export const LOOP = 100;
 export const CHUNKS = 10_000;
+export const EVENTS = 10_000;
 export const PROMPT = 'What is the state of the report?';
 export const ANSWER = 'The report is done.';
 export const CHUNK = 'word ';
@@ -42,3 +47,24 @@ export function waitFor(count) {
     },
   };
 }
+
+/** A directory of this process, gone with it. */
+export function ownDirectory() {
+  const directory = mkdtempSync(join(tmpdir(), 'troupe-bench-'));
+  process.on('exit', () => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+/** What a log of one's own would hold for the `seq`th message. */
+export const eventOf = (seq) => ({
+  id: `3f29ab-${seq.toString(36)}`,
+  timestamp: new Date(Date.UTC(2026, 0, 1) + seq).toISOString(),
+  seq,
+  runId: '3f29ab-1',
+  streamId: '3f29ab-1',
+  agentId: 'one',
+  type: 'message',
+  messageId: `3f29ab-${seq.toString(36)}`,
+  role: 'agent',
+  content: [{ type: 'text', text: `${ANSWER} ${CHUNK.repeat(40)}` }],
+});

@@ -13,6 +13,7 @@ import { adkExecutor } from './executors/adk/executor.js';
 import { adkReader } from './executors/adk/reader.js';
 import type { AdkCompose } from './executors/adk/tree.js';
 import { localExecutor } from './executors/local/index.js';
+import { remoteExecutor } from './executors/remote/index.js';
 import { createHookChain } from './hooks/chain.js';
 import type { CompositionMachine } from './host/agent-logics.js';
 import type { HostParts } from './host/create-host.js';
@@ -44,6 +45,7 @@ export const builtins: HostParts = {
   executors: {
     local: localExecutor,
     openrouter: localExecutor,
+    remote: remoteExecutor,
     adk: adkExecutor,
   },
   backends: { adk: () => adkReader(compositionsOfAdk) },

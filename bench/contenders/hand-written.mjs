@@ -1,5 +1,22 @@
 // The floor: plain async generators, model → agent → consumer. No state machine, no policy, no hooks, no log.
-import { ANSWER, argsOf, CHAIN, CHUNK, CHUNKS, LOOP, PROMPT, roundsIn, TOOL, TOOL_ROUNDS } from '../work.mjs';
+import { closeSync, fdatasync, openSync, readFileSync, write, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import {
+  ANSWER,
+  argsOf,
+  CHAIN,
+  CHUNK,
+  CHUNKS,
+  EVENTS,
+  eventOf,
+  LOOP,
+  ownDirectory,
+  PROMPT,
+  roundsIn,
+  TOOL,
+  TOOL_ROUNDS,
+} from '../work.mjs';
 
 async function* answering() {
   yield { type: 'text', text: ANSWER };
@@ -88,5 +105,33 @@ export const liveChildren = (children) => async () => {
   return async () => {
     controller.abort(new Error('enough'));
     return (await settled).filter((one) => one.status === 'rejected').length;
+  };
+};
+
+const writing = promisify(write);
+const syncing = promisify(fdatasync);
+
+/** What a turn leaves in a log, appended and synced. */
+export const durableTurn = () => {
+  const fd = openSync(join(ownDirectory(), 'log'), 'a');
+  process.on('exit', () => closeSync(fd));
+  let seq = 0;
+  return async () => {
+    const seen = await count(agent(answering, [], PROMPT), 'text');
+    const lines = [eventOf(++seq), eventOf(++seq), eventOf(++seq)].map((event) => `${JSON.stringify(event)}\n`);
+    await writing(fd, lines.join(''));
+    await syncing(fd);
+    return seen;
+  };
+};
+
+/** Read whole and parsed line by line. */
+export const open10000 = () => {
+  const file = join(ownDirectory(), 'log');
+  writeFileSync(file, Array.from({ length: EVENTS }, (_, index) => `${JSON.stringify(eventOf(index + 1))}\n`).join(''));
+  return async () => {
+    let seen = 0;
+    for (const line of readFileSync(file, 'utf8').split('\n')) if (line !== '' && JSON.parse(line).seq > 0) seen++;
+    return seen;
   };
 };

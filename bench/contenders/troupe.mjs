@@ -1,7 +1,23 @@
 // Troupe complete: a host with a policy, a hook before each model call and each tool call, the log in the default
 // (memory) store, and a consumer that reads every event. Built: `npm run build` at the top.
 import { agent, createHost, defineHook, loop, parallel, sequential, tool } from '../../dist/src/index.js';
-import { ANSWER, argsOf, CHAIN, CHUNK, CHUNKS, LOOP, PROMPT, roundsIn, TOOL, TOOL_ROUNDS, waitFor } from '../work.mjs';
+import { fileStore } from '../../dist/src/stores/file.js';
+import {
+  ANSWER,
+  argsOf,
+  CHAIN,
+  CHUNK,
+  CHUNKS,
+  EVENTS,
+  eventOf,
+  LOOP,
+  ownDirectory,
+  PROMPT,
+  roundsIn,
+  TOOL,
+  TOOL_ROUNDS,
+  waitFor,
+} from '../work.mjs';
 
 const answer = { content: [{ type: 'text', text: ANSWER }], finishReason: 'stop' };
 const model = (generateStream) => ({
@@ -144,6 +160,46 @@ export const growth = () => {
   const own = host();
   const definition = one('one');
   return async () => open(own, definition).turn;
+};
+
+const inFiles = () => host({ store: fileStore({ dir: ownDirectory() }) });
+
+/** The turns of one session, one after the other. */
+export const durableTurn = () => open(inFiles(), one('one')).turn;
+
+/** Resolves, for so many sessions at once, with ms for `turns` turns of each. */
+export const durableTogether = () => {
+  const own = inFiles();
+  const definition = one('one');
+  const all = [];
+  return async (sessions, turns) => {
+    while (all.length < sessions) all.push(open(own, definition).turn);
+    const from = performance.now();
+    const each = async (turn) => {
+      for (let i = 0; i < turns; i++) if ((await turn()) !== 1) throw new Error('no answer');
+    };
+    await Promise.all(all.slice(0, sessions).map(each));
+    return performance.now() - from;
+  };
+};
+
+export const growthFile = () => {
+  const own = inFiles();
+  const definition = one('one');
+  return async () => open(own, definition).turn;
+};
+
+/** Found, and read to its end. */
+export const open10000 = async () => {
+  const store = fileStore({ dir: ownDirectory() });
+  const handle = await store.create('one', { id: 'long' });
+  await Promise.all(Array.from({ length: EVENTS }, (_, index) => handle.append(eventOf(index + 1))));
+  await handle.close();
+  return async () => {
+    let seen = 0;
+    for await (const { seq } of (await store.load('long')).events) if (seq > 0) seen++;
+    return seen;
+  };
 };
 
 /** ms until the run itself has ended; its observers may lag and are waited for after that. */

@@ -8,7 +8,7 @@ import { createClackPrompter } from './clack-prompter.js';
 import type { CommandIo } from './command-io.js';
 import type { PolicyParts } from './policy.js';
 import type { RunParts } from './run.js';
-import { openStore } from './store-place.js';
+import { openStore, withFile } from './store-place.js';
 
 /** What the commands are made of outside of tests. */
 export async function runParts(io: CommandIo): Promise<RunParts> {
@@ -17,7 +17,7 @@ export async function runParts(io: CommandIo): Promise<RunParts> {
     loadDefinition: (path) => loadDefinition(path, io),
     loadModel: async (path) => scriptedModel(await loadScriptFile(path)),
     workspaceTools: (root) => workspaceTools({ root, only: readOnlyWorkspaceTools }),
-    openStore: (dir) => openStore(dir, io),
+    openStore: (dir, file) => withFile(openStore(dir, io), file),
     createHost,
     prompter: (signal) => createClackPrompter({ input: io.stdin, output: process.stderr, signal }),
   };

@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander';
 import type { CommandIo } from './command-io.js';
 import { exitCodes } from './exit-codes.js';
 import { reportError } from './report-error.js';
+import type { ServeCommand } from './serve.js';
 
 export interface ProgramOptions {
   /** Without the interpreter and the script. */
@@ -79,6 +80,23 @@ function createProgram({
       done(await runCommand({ ...options, file, prompt }, io, await runParts(io)));
     });
 
+  command('serve <file>', 'Serve a team to other programs.', 'troupe serve team.yaml --a2a --port 4000')
+    .option('--a2a', 'over A2A: agents of other frameworks can call the team')
+    .option('--port <number>', 'the port to listen on (default: any that is free)')
+    .option('--host <address>', 'the address to listen on (default: 127.0.0.1; any other needs a token)')
+    .option('--token-env <name>', 'the environment variable that holds the token which callers must show')
+    .option('--public-url <url>', 'the address that callers use, where it is another')
+    .option('--script <file>', 'answer every model call from a script (YAML or JSON): no key, no network')
+    .option('--root <folder>', 'the folder that workspace tools may read (default: the current one)')
+    .option('--store <dir>', 'the directory that keeps the sessions (default: .troupe)')
+    .option('--json', 'print where it listens as JSON')
+    .action(async (file: string, options: Omit<ServeCommand, 'file'>) => {
+      const { serveCommand } = await import('./serve.js');
+      const { runParts } = await import('./parts.js');
+      const { serveA2a } = await import('../surfaces/a2a.js');
+      done(await serveCommand({ ...options, file }, io, { ...(await runParts(io)), serveA2a }));
+    });
+
   command(
     'check <file>',
     'Say what would go wrong, and the most model calls a run can make, without running.',
@@ -149,7 +167,7 @@ function createProgram({
 
   const sessions = command(
     'sessions',
-    'List, show, export, repair or delete stored sessions.',
+    'List, show, resume, fork, rewind, export, repair or delete stored sessions.',
     'troupe sessions list --store .troupe',
   );
   const sessionsCommand = (usage: string, description: string, sample: string) =>
@@ -177,6 +195,47 @@ function createProgram({
     .action(async (id: string, options: StoreFlags) => {
       const { sessionsShowCommand } = await import('./sessions.js');
       done(await sessionsShowCommand({ ...options, id }, io, await stored(options.store)));
+    });
+
+  sessionsCommand(
+    'resume <id> [file]',
+    'Go on with a run where its log breaks off.',
+    'troupe sessions resume 0f3a team.yaml',
+  )
+    .option('--repair', 'take what cannot be read out of a damaged log first')
+    .option('-m, --model <model>', 'the model of every agent from here on')
+    .option('--mode <mode>', 'permission mode: default, auto_edit, autonomous, plan or dont_ask')
+    .option('--script <file>', 'answer every model call from a script (YAML or JSON)')
+    .option('--max-budget-usd <amount>', 'end the run before it costs more')
+    .option('--root <folder>', 'the folder that workspace tools may read (default: the current one)')
+    .option('--json', 'print the events as JSON lines on stdout, and nothing else there')
+    .option('-y, --yes', 'say yes to every tool that asks for confirmation')
+    .option('--no', 'say no to every tool that asks for confirmation')
+    .action(async (id: string, file: string | undefined, options: RunFlags & { repair?: boolean }) => {
+      const { sessionsResumeCommand } = await import('./sessions-resume.js');
+      const { runParts } = await import('./parts.js');
+      const made = { store: await stored(options.store), parts: await runParts(io) };
+      done(await sessionsResumeCommand({ ...options, id, file }, io, made));
+    });
+
+  sessionsCommand('fork <id>', 'Make a session that goes its own way from there.', 'troupe sessions fork 0f3a --at 12')
+    .option('--at <seq>', 'the position (default: the end); moved back to where nothing is open')
+    .option('--json', 'print { sessionId, at }')
+    .action(async (id: string, options: StoreFlags & { at?: string }) => {
+      const { sessionsForkCommand } = await import('./sessions-resume.js');
+      const { runParts } = await import('./parts.js');
+      const made = { store: await stored(options.store), parts: await runParts(io) };
+      done(await sessionsForkCommand({ ...options, id }, io, made));
+    });
+
+  sessionsCommand('rewind <id>', 'Take a session back: cut off what came later.', 'troupe sessions rewind 0f3a --to 12')
+    .requiredOption('--to <seq>', 'the last event that stays')
+    .option('--json', 'print { id, to, files }')
+    .action(async (id: string, options: StoreFlags & { to: string }) => {
+      const { sessionsRewindCommand } = await import('./sessions-resume.js');
+      const { runParts } = await import('./parts.js');
+      const made = { store: await stored(options.store), parts: await runParts(io) };
+      done(await sessionsRewindCommand({ ...options, id }, io, made));
     });
 
   sessionsCommand('export <id>', 'Write its events as JSON lines.', 'troupe sessions export 0f3a > run.jsonl')

@@ -28,6 +28,8 @@ export interface RunCommand {
   /** Directory of the sessions. */
   store?: string | undefined;
   ephemeral?: boolean | undefined;
+  /** A stored session to go on with, where it broke off; there is no prompt then. */
+  resume?: { id: string; repair: boolean } | undefined;
 }
 
 /** What the command is made of, so that it can be tested without a model. */
@@ -38,7 +40,8 @@ export interface RunParts {
   ): Promise<{ definition: AgentDefinition; script?: string | undefined; notices: readonly string[] }>;
   loadModel(scriptPath: string): Promise<ModelInterface>;
   workspaceTools(root: string): readonly ToolDefinition[];
-  openStore(dir: string | undefined): SessionProvider;
+  /** `file`: what new sessions are told to be of. */
+  openStore(dir: string | undefined, file?: string): SessionProvider;
   createHost(options: HostOptions): Host;
   prompter(signal: AbortSignal): Promise<Prompter>;
 }
@@ -56,7 +59,7 @@ export async function runCommand(command: RunCommand, io: CommandIo, parts: RunP
   let stopRun: (() => void) | undefined;
   const signals = watchSignals(io, () => stopRun);
   try {
-    const prompt = await readPrompt(command.prompt, io);
+    const prompt = command.resume === undefined ? await readPrompt(command.prompt, io) : '';
     const loaded = await parts.loadDefinition(command.file);
     for (const notice of loaded.notices) void io.stderr.write(`troupe: ${visibleLine(notice)}\n`);
     const scriptPath = command.script === undefined ? loaded.script : resolve(io.cwd, command.script);
@@ -66,12 +69,12 @@ export async function runCommand(command: RunCommand, io: CommandIo, parts: RunP
     const host = parts.createHost({
       ...(scripted === undefined ? {} : { models: { scripted } }),
       tools: parts.workspaceTools(resolve(io.cwd, command.root ?? '.')),
-      store: parts.openStore(command.store),
+      store: parts.openStore(command.store, resolve(io.cwd, command.file)),
       elicitation: canAsk || answersItself ? 'respond' : 'deny',
       agents: [loaded.definition],
     });
     try {
-      const run = startRun(host, loaded.definition, prompt, {
+      const run = await startRun(host, loaded.definition, prompt, {
         command,
         maxBudgetUsd,
         isScripted: scripted !== undefined,
@@ -90,19 +93,24 @@ export async function runCommand(command: RunCommand, io: CommandIo, parts: RunP
   }
 }
 
-function startRun(
+async function startRun(
   host: Host,
   definition: AgentDefinition,
   prompt: string,
   { command, maxBudgetUsd, isScripted }: { command: RunCommand; maxBudgetUsd: number | undefined; isScripted: boolean },
-): Run {
-  const { model: asked, script, mode } = command;
+): Promise<Run> {
+  const { model: asked, script, mode, resume } = command;
   const model = chooseModel({ definition, asked, script, isScripted });
+  const options = {
+    ...(mode === undefined ? {} : { permissionMode: mode }),
+    ...(model === undefined ? {} : { model }),
+    ...(maxBudgetUsd === undefined ? {} : { maxBudgetUsd }),
+  };
   try {
+    if (resume !== undefined)
+      return await host.resume(resume.id, { ...options, agent: definition, repair: resume.repair });
     return host.run(definition, inputOf(prompt, definition.descriptor), {
-      ...(mode === undefined ? {} : { permissionMode: mode }),
-      ...(model === undefined ? {} : { model }),
-      ...(maxBudgetUsd === undefined ? {} : { maxBudgetUsd }),
+      ...options,
       ...(command.ephemeral === true ? { ephemeral: true } : {}),
     });
   } catch (thrown) {

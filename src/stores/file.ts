@@ -1,5 +1,7 @@
 import { dirname, join, resolve } from 'node:path';
 import type {
+  ArtifactStore,
+  MemoryStore,
   RepairReport,
   SessionHandle,
   SessionMetadata,
@@ -7,13 +9,16 @@ import type {
   SessionSummary,
 } from '../contracts/index.js';
 import { TroupeError } from '../kernel/errors.js';
-import { createCommitter, syncEach } from './file/commit.js';
+import { fileArtifacts } from './file/artifacts.js';
+import { createCommitter } from './file/commit.js';
 import { codeOf, type FilePort, nodeFiles, orMissing, syncDirectory, writeAll } from './file/file-port.js';
 import { emptyLog, FileHandle } from './file/handle.js';
+import { createJournal } from './file/journal.js';
 import { listSessions } from './file/list.js';
 import { newToken } from './file/living.js';
 import { createLocks } from './file/lock.js';
 import { headerLine, LOG_FORMAT, type LogHeader } from './file/log-line.js';
+import { fileMemories } from './file/memories.js';
 import { notFound, openLog } from './file/open-log.js';
 import { repairLog } from './file/repair.js';
 import { restoreShared } from './file/restore-shared.js';
@@ -39,6 +44,8 @@ export interface FileStoreOptions {
 }
 
 export interface FileStore extends SessionProvider {
+  readonly artifacts: ArtifactStore;
+  readonly memory: MemoryStore;
   create(agentName: string, metadata?: SessionMetadata): Promise<SessionHandle>;
   load(id: string): Promise<SessionHandle>;
   list(agentName?: string, scope?: { appName?: string; userId?: string }): Promise<SessionSummary[]>;
@@ -66,10 +73,12 @@ export function fileStore(options: FileStoreOptions): FileStore {
   const root = resolve(options.dir);
   const files = options.files ?? nodeFiles;
   const sessions = sessionsDirectory(root);
+  const locks = createLocks(files, root);
+  const journal = createJournal(files, root, locks);
   const parts: StoreParts = {
     files,
-    locks: createLocks(files, root),
-    committer: createCommitter(syncEach(files)),
+    locks,
+    committer: createCommitter(journal.sync),
     shared: createSharedState(files, root),
     writers: new Map(),
     onNotice: options.onNotice ?? (() => {}),
@@ -103,6 +112,7 @@ export function fileStore(options: FileStoreOptions): FileStore {
     const paths = sessionFiles(root, id);
     const header: LogHeader = { troupe: 'session-log', format: LOG_FORMAT, id, agentName, metadata: rest };
     const make = async () => {
+      await journal.recover();
       await makeDirectory(paths.directory).catch(async (thrown: unknown) => {
         if (codeOf(thrown) !== 'EEXIST' || !(await isLeftOver(paths.log))) throw thrown;
       });
@@ -126,6 +136,7 @@ export function fileStore(options: FileStoreOptions): FileStore {
 
   const load = async (id: string): Promise<FileHandle> => {
     assertSessionId(id);
+    await journal.recover();
     await parts.writers.get(id)?.settled();
     const paths = sessionFiles(root, id);
     const found = await openLog(files, paths, id);
@@ -140,6 +151,7 @@ export function fileStore(options: FileStoreOptions): FileStore {
   ): Promise<SessionHandle> {
     assertSessionId(sourceId);
     assertSessionId(id);
+    await journal.recover();
     await parts.writers.get(sourceId)?.settled();
     const source = sessionFiles(root, sourceId);
     const { header, scan } = await openLog(files, source, sourceId);
@@ -174,19 +186,28 @@ export function fileStore(options: FileStoreOptions): FileStore {
 
   async function remove(id: string): Promise<void> {
     assertSessionId(id);
+    await journal.recover();
     const { directory } = sessionFiles(root, id);
     if (!(await doing(`session "${id}"`, orMissing(files.factsAt(directory))))?.isDirectory()) throw notFound(id);
     await doing(`session "${id}" cannot be deleted`, parts.locks.take(id, directory));
     const aside = join(sessions, `.gone-${newToken()}`);
     await doing(
       `session "${id}" cannot be deleted`,
-      files.rename(directory, aside).then(() => files.removeAll(aside)),
+      files
+        .rename(directory, aside)
+        .then(() => journal.forget(id))
+        .then(() => files.removeAll(aside)),
     );
   }
 
-  const list: FileStore['list'] = (agentName, scope = {}) => listSessions(parts, root, agentName, scope);
+  const list: FileStore['list'] = async (agentName, scope = {}) => {
+    await journal.recover();
+    return listSessions(parts, root, agentName, scope);
+  };
 
   return {
+    artifacts: fileArtifacts(files, root),
+    memory: fileMemories(files, root),
     create: (agentName, metadata = {}) => create(agentName, metadata),
     load,
     list,
@@ -194,6 +215,7 @@ export function fileStore(options: FileStoreOptions): FileStore {
     fork,
     async repair(id): Promise<RepairReport> {
       assertSessionId(id);
+      await journal.recover();
       return repairLog(parts, sessionFiles(root, id), id);
     },
     async sweep({ maxAge, now = Date.now() }) {

@@ -285,7 +285,8 @@ export const executorCases: readonly ExecutorCase[] = bounded([
       const { events, result } = await runOnce({ host, subject: team });
       strictEqual(result.text, 'done');
       deepStrictEqual(
-        events.filter(({ threadId }) => threadId === 'subject_1').map(({ type }) => type),
+        // What an executor tells a person has its place anywhere.
+        events.filter(({ threadId, type }) => threadId === 'subject_1' && type !== 'custom').map(({ type }) => type),
         ['agent_started', 'initialize', 'message', 'message', 'stream_end', 'agent_completed'],
       );
     },

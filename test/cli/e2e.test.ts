@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import type { AgentEvent } from '../../src/contracts/index.js';
 import { validateLog } from '../../src/kernel/log-validator.js';
 import { buildTroupe, startTroupe, troupe } from './troupe-process.js';
@@ -203,3 +203,44 @@ test('check and graph read the same files', async () => {
   expect([graph.code, graph.err]).toEqual([0, '']);
   expect(graph.out).toMatch(/^flowchart TB\n/);
 });
+
+test('a run that was killed is resumed from its log, forked and taken back', async () => {
+  const killed = startTroupe(['run', 'solo.agent.md', 'go', '--script', 'slow.json', '--store', 'kept'], { cwd });
+  const kept = join(cwd, 'kept', 'sessions');
+  const id = await vi.waitFor(
+    async () => {
+      const [name = ''] = await readdir(kept);
+      expect(await readFile(join(kept, name, 'log.jsonl'), 'utf8')).toContain('"type":"message"');
+      return name;
+    },
+    { timeout: 15_000 },
+  );
+  expect((await troupe(['sessions', 'delete', id, '--store', 'kept'], { cwd })).err).toContain(`${killed.child.pid}`);
+  killed.child.kill('SIGKILL');
+  await killed.ended;
+  const sessions = (...args: string[]) => troupe(['sessions', ...args, '--store', 'kept'], { cwd });
+  // The file is known from the log.
+  const resumed = await sessions('resume', id, '--script', 'answer.json', '--json');
+  expect([resumed.code, resumed.err]).toEqual([0, '']);
+  expect(eventsOf(resumed.out).at(-1)).toMatchObject({ type: 'stream_end', reason: 'completed' });
+  const shown = JSON.parse((await sessions('show', id, '--json')).out) as { lastSeq: number; events: AgentEvent[] };
+  expect(validateLog(shown.events)).toEqual([]);
+  const forked = JSON.parse((await sessions('fork', id, '--json')).out) as { sessionId: string; at: number };
+  expect(forked.at).toBe(shown.lastSeq);
+  const first = shown.events.find(({ type }) => type === 'message')?.seq;
+  expect((await sessions('rewind', id, '--to', String(first))).out).toBe(`${id} was taken back to ${first}\n`);
+  const listed = JSON.parse((await sessions('list', '--json')).out) as { id: string; eventCount: number }[];
+  const counts = Object.fromEntries(listed.map((one) => [one.id, one.eventCount]));
+  expect(counts[forked.sessionId]).toBe(shown.events.length);
+  expect(counts[id]).toBeLessThan(shown.events.length);
+  for (const args of [
+    ['resume', 'nobody'],
+    ['fork', id, '--at', 'x'],
+    ['rewind', id, '--to', '0'],
+    ['rewind', id, '--to', '999999'],
+  ]) {
+    const refused = await sessions(...args);
+    expect([refused.code, refused.out]).toEqual([2, '']);
+    expect(refused.err).toMatch(/^troupe: .*\n$/);
+  }
+}, 60_000);

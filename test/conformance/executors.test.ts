@@ -1,15 +1,21 @@
 import { LlmAgent } from '@google/adk';
-import { describe, test } from 'vitest';
+import { afterEach, describe, test } from 'vitest';
+import type { AgentDescriptor, Executor } from '../../src/contracts/index.js';
 import { driveAdk } from '../../src/executors/adk/index.js';
 import { localExecutor } from '../../src/executors/local/index.js';
+import { remoteExecutor } from '../../src/executors/remote/index.js';
+import { agent, createHost, type Host, tool } from '../../src/index.js';
+import { type A2aServer, serveA2a } from '../../src/surfaces/a2a.js';
 import {
   type ConformanceSkip,
   type ExecutorScenario,
+  type ExecutorSetup,
   executorCases,
   type MakeExecutor,
   type MockEvent,
   mockSession,
   type ScriptEntry,
+  scriptedModel,
   withSkips,
 } from '../../src/testing/index.js';
 import { ScriptedLlm } from '../executors/adk/scripted-llm.js';
@@ -53,7 +59,70 @@ const QUESTION = {
   reason: 'an ADK agent asks through its tools, which are calls',
 };
 
-const subjects: { name: string; make: MakeExecutor; skip: ConformanceSkip[] }[] = [
+/** A peer of its own behind real HTTP, started with the first request that is sent to it. */
+function remote({ turns, hangs, question }: ExecutorScenario) {
+  let starting: Promise<{ host: Host; server: A2aServer }> | undefined;
+  const start = async () => {
+    const wonder = tool({
+      name: 'wonder',
+      description: 'Asks.',
+      parameters: { type: 'object' },
+      annotations: { readOnly: true },
+      async execute(_args, { elicit }) {
+        await elicit({ message: question?.message ?? '' });
+        return '';
+      },
+    });
+    const asking = question === undefined ? [] : [{ toolCalls: [{ name: 'wonder', args: {} }] }];
+    const silent = { delayMs: 3_600_000 };
+    const model = scriptedModel(hangs ? [silent] : [...asking, ...turns]);
+    const host = createHost({ models: { scripted: model } });
+    return { host, server: await serveA2a(host, agent({ name: 'far', tools: [wonder] })) };
+  };
+  const executor = remoteExecutor(
+    { name: 'subject' } as AgentDescriptor,
+    {
+      definition: {
+        backend: {
+          cardUrl: 'http://far.test/.well-known/agent-card.json',
+          async fetch(input: string | URL | Request, init?: RequestInit) {
+            starting ??= start();
+            const { server } = await starting;
+            const { pathname } = new URL(String(input));
+            if (!pathname.endsWith('agent-card.json')) return fetch(new URL(pathname, server.url), init);
+            const card = await (await fetch(server.cardUrl)).text();
+            return Response.json(JSON.parse(card.replaceAll(server.url, 'http://far.test/')));
+          },
+        },
+      },
+    } as never,
+  ) as Executor;
+  const stop = async () => {
+    const { host, server } = (await starting) ?? {};
+    starting = undefined;
+    await server?.close();
+    await host?.close();
+  };
+  ending.push(stop);
+  // The peer ends with its session: a case looks at what is left.
+  const own: Executor = {
+    turn: (inbox, context) => executor.turn(inbox, context),
+    opaque: true,
+    ...(executor.capabilities !== undefined && { capabilities: executor.capabilities }),
+    ...(executor.hookPoints !== undefined && { hookPoints: executor.hookPoints }),
+    close: stop,
+  };
+  return own;
+}
+
+const ending: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const end of ending.splice(0)) await end();
+});
+
+const OWN_TOOLS = 'an A2A peer runs its own tools; the host has no hand in them (no host_tool_execution)';
+
+const subjects: { name: string; make: MakeExecutor; skip: ConformanceSkip[]; setup?: ExecutorSetup }[] = [
   {
     name: 'local',
     make: () => localExecutor(),
@@ -75,12 +144,33 @@ const subjects: { name: string; make: MakeExecutor; skip: ConformanceSkip[] }[] 
     make: () => driveAdk(new LlmAgent({ name: 'subject' })),
     skip: [QUESTION],
   },
+  {
+    name: 'an A2A peer',
+    make: remote,
+    setup: {
+      agent: { capabilities: ['streaming'] },
+      host: { policy: [{ rules: [{ toolName: 'subject', decision: 'allow', context: { opaque: true } }] }] },
+    },
+    skip: [
+      { case: 'usage is told as increments, each once', reason: 'A2A has no usage' },
+      ...[
+        'a call runs on the host, with its arguments, once; then the agent goes on',
+        'the calls of a turn are all answered before the agent goes on',
+        'a denied call runs nothing, is told, and the agent goes on',
+        'an unknown tool is answered with an error, and the agent goes on',
+        'what policy asks about waits for a person, then runs',
+        'hooks fire for its calls as for any other',
+        'an abort while a call runs answers the call and ends the run',
+        'a limit on turns ends the run',
+      ].map((one) => ({ case: one, reason: OWN_TOOLS })),
+    ],
+  },
 ];
 
-for (const { name, make, skip } of subjects) {
+for (const { name, make, skip, setup } of subjects) {
   describe(name, () => {
     const { run, skipped } = withSkips(executorCases, skip);
-    for (const one of run) test(one.name, () => one.run(make));
+    for (const one of run) test(one.name, () => one.run(make, setup));
     for (const { name: skippedName, reason } of skipped) test.skip(`${skippedName} (${reason})`, () => {});
   });
 }

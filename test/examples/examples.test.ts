@@ -9,6 +9,7 @@ import { runFile } from './jiti-process.js';
 
 vi.mock('troupe', () => import('../../src/index.js'));
 vi.mock('troupe/testing', () => import('../../src/testing/index.js'));
+vi.mock('troupe/surfaces/a2a', () => import('../../src/surfaces/a2a.js'));
 
 const folder = join(root, 'examples');
 const examples = readdirSync(folder).filter((name) => /^\d\d-.*\.ts$/.test(name));
@@ -55,6 +56,7 @@ test('there is one for every way to work together', () => {
     '08-hierarchical.ts',
     '09-live.ts',
     '10-graph.ts',
+    '12-remote-agent.ts',
   ]);
 });
 

@@ -8,7 +8,7 @@ import { root } from './packed-project.js';
 let surface: ReturnType<typeof readPublicSurface>;
 beforeAll(() => {
   surface = readPublicSurface();
-});
+}, 120_000);
 
 test('contracts emit no code', () => {
   const folder = join(root, 'dist', 'src', 'contracts');

@@ -38,6 +38,7 @@ async function storeWith(files: VirtualFiles, ...events: AgentEvent[]) {
 test('ids that are paths, devices, empty or too long are refused before any file is touched (B161)', async () => {
   const files = new Proxy(virtualFiles(), {
     get: (_, name) => {
+      if (name === 'boot') return 'now';
       throw new Error(`the file system was asked: ${String(name)}`);
     },
   });
@@ -262,6 +263,70 @@ test('appends that are made together share a sync', async () => {
   const before = files.syncs;
   await Promise.all(Array.from({ length: 100 }, (_, index) => handle.append(note(index + 2))));
   expect(files.syncs - before).toBe(1);
+});
+
+test('sessions that append together share a sync, however many they are', async () => {
+  const files = virtualFiles();
+  const store = fileStore({ dir, files });
+  const many = await Promise.all(Array.from({ length: 64 }, (_, index) => store.create('desk', { id: `m${index}` })));
+  await Promise.all(many.map((handle) => handle.append(note(1))));
+  for (let seq = 2; seq < 10; seq++) {
+    const before = files.syncs;
+    await Promise.all(many.map((handle) => handle.append(note(seq))));
+    expect(files.syncs - before).toBe(1);
+  }
+  const after = fileStore({ dir, files: files.afterPowerLoss() });
+  for (const { id } of many) expect(await seqs(await after.load(id))).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
+  expect(await after.list()).toHaveLength(64);
+});
+
+test('what was shared out of many sessions is in their logs by the time it is thrown away', async () => {
+  const files = virtualFiles();
+  const store = fileStore({ dir, files });
+  const many = await Promise.all(Array.from({ length: 4 }, (_, index) => store.create('desk', { id: `m${index}` })));
+  const journal = () => files.bytes(files.paths().find((path) => path.startsWith('/store/journal/')) as string);
+  const data = 'x'.repeat(300_000);
+  let largest = 0;
+  for (let seq = 1; seq <= 10; seq++) {
+    await Promise.all(many.map((handle) => handle.append(note(seq, { data }))));
+    largest = Math.max(largest, journal().length);
+    const after = fileStore({ dir, files: files.afterPowerLoss() });
+    expect((await seqs(await after.load('m3'))).at(-1)).toBe(seq);
+  }
+  expect(journal().length).toBeLessThan(largest);
+});
+
+test('a sync that fails for many fails for each, and nothing of it comes back', async () => {
+  const files = virtualFiles();
+  const store = fileStore({ dir, files });
+  const many = await Promise.all(Array.from({ length: 4 }, (_, index) => store.create('desk', { id: `m${index}` })));
+  await Promise.all(many.map((handle) => handle.append(note(1))));
+  files.syncFailsWith = 'EIO';
+  const failed = await Promise.allSettled(many.map((handle) => handle.append(note(2))));
+  expect(failed.map(({ status }) => status)).toEqual(Array(4).fill('rejected'));
+  files.syncFailsWith = undefined;
+  for (const one of [files, files.afterPowerLoss()]) {
+    const after = fileStore({ dir, files: one });
+    for (const { id } of many) expect(await seqs(await after.load(id))).toEqual([1]);
+  }
+});
+
+test('a log that was cut or deleted stays so after a loss of power', async () => {
+  const files = virtualFiles();
+  const store = fileStore({ dir, files });
+  const many = await Promise.all(Array.from({ length: 4 }, (_, index) => store.create('desk', { id: `m${index}` })));
+  for (const seq of [1, 2, 3]) await Promise.all(many.map((handle) => handle.append(note(seq))));
+  await many[0]?.truncate?.(1);
+  for (const handle of many) await handle.close();
+  await store.delete('m2');
+  const up = files.afterPowerLoss();
+  const after = fileStore({ dir, files: up });
+  expect(await seqs(await after.load('m0'))).toEqual([1]);
+  expect(await seqs(await after.load('m1'))).toEqual([1, 2, 3]);
+  await after.delete('m1');
+  expect(up.paths().filter((path) => path.startsWith('/store/journal/'))).toEqual([]);
+  const later = fileStore({ dir, files: up });
+  expect((await later.list()).map(({ id }) => id).sort()).toEqual(['m0', 'm3']);
 });
 
 test('what an append writes does not grow with the log', async () => {

@@ -40,7 +40,7 @@ export function virtualFiles(): VirtualFiles {
 
 let inodes = 1_000;
 
-function make(names: Map<string, Node>): VirtualFiles {
+function make(names: Map<string, Node>, boot = 1): VirtualFiles {
   const open = new Map<number, { path: string; node: Node }>();
   const reads = new Map<string, number>();
   let descriptors = 10;
@@ -79,6 +79,7 @@ function make(names: Map<string, Node>): VirtualFiles {
   const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
   const files: VirtualFiles = {
+    boot: `boot ${boot}`,
     room: Number.POSITIVE_INFINITY,
     refuseWith: undefined,
     syncFailsWith: undefined,
@@ -214,12 +215,12 @@ function make(names: Map<string, Node>): VirtualFiles {
     afterPowerLoss() {
       const left = new Map<string, Node>();
       const keep = (path: string, node: Node): void => {
-        const { isDirectory, durable } = node;
-        left.set(path, { ...newNode(isDirectory), bytes: Buffer.from(durable), durable });
+        const { durable } = node;
+        left.set(path, { ...node, bytes: Buffer.from(durable) });
         for (const [name, child] of node.durableNames) keep(path === '/' ? `/${name}` : `${path}/${name}`, child);
       };
       keep('/', get('/'));
-      return make(left);
+      return make(left, boot + 1);
     },
   };
   if (!names.has('/')) names.set('/', newNode(true));

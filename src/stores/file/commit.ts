@@ -8,6 +8,11 @@ export interface Writer {
 
 export interface Written {
   readonly fd: number;
+  /** Of whose log, which file that is, and what was written where in it: from the first byte that is not durable. */
+  readonly id: string;
+  readonly ino: number;
+  readonly at: number;
+  readonly bytes: Buffer;
   /** Directories that have got a name in them which is not durable. */
   readonly directories: readonly string[];
   /** What was written is durable, or (`thrown`) may not be. */

@@ -12,9 +12,13 @@ export interface FileFacts {
 
 /** What the stores ask of a file system, as Node's callback functions do it. Rejections carry the system's `code`. */
 export interface FilePort {
+  /** Names the time between two starts of the machine, where it is not this one. */
+  readonly boot?: string;
   open(path: string, flags: string | number, mode?: number): Promise<number>;
   /** Resolves with the bytes written, which may be fewer. Without a position: at the end of what was opened to append. */
   write(fd: number, bytes: Uint8Array, position?: number | null): Promise<number>;
+  /** Writes all of it at once, or throws. Left out where that could take long. */
+  writeNow?(fd: number, bytes: Uint8Array, position: number): void;
   /** Resolves with the bytes read; 0 at the end. */
   read(fd: number, into: Uint8Array, position: number): Promise<number>;
   datasync(fd: number): Promise<void>;
@@ -59,6 +63,11 @@ export const FILE_MODE = 0o600;
 export const nodeFiles: FilePort = {
   open: (path, flags, mode = FILE_MODE) => open(path, flags, mode),
   write: async (fd, bytes, position = null) => (await write(fd, bytes, 0, bytes.length, position)).bytesWritten,
+  writeNow(fd, bytes, position) {
+    for (let done = 0; done < bytes.length; ) {
+      done += fs.writeSync(fd, bytes, done, bytes.length - done, position + done);
+    }
+  },
   read: async (fd, into, position) => (await read(fd, into, 0, into.length, position)).bytesRead,
   datasync: promisify(fs.fdatasync),
   sync: promisify(fs.fsync),

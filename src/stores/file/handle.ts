@@ -11,7 +11,7 @@ import type {
 import { TroupeError } from '../../kernel/errors.js';
 import { archive } from './archive.js';
 import { orMissing, syncDirectory } from './file-port.js';
-import { changesState, eventLine, type LogHeader, reserveLine } from './log-line.js';
+import { changesState, eventLine, headerLine, type LogHeader, reserveLine } from './log-line.js';
 import { createLogWriter, type LogWriter } from './log-writer.js';
 import { type FoundLog, NEVER, notFound, openLog } from './open-log.js';
 import { readLog } from './read-log.js';
@@ -249,7 +249,8 @@ export class FileHandle implements SessionHandle {
     const beside = `${this.#paths.log}.new`;
     await writeLog(files, beside, this.#header, writer.fd, kept, this.#reservedSeq);
     await files.rename(beside, this.#paths.log);
-    await syncDirectory(files, this.#paths.directory);
+    // The directory may be one that only the journal knows.
+    for (const one of [this.#paths.directory, dirname(this.#paths.directory)]) await syncDirectory(files, one);
     await writer.reopen();
     this.#adopt(await openLog(files, this.#paths, this.id));
   }
@@ -373,10 +374,13 @@ export class FileHandle implements SessionHandle {
         });
         this.#torn = undefined;
       }
-      const newIn = this.#isNew ? [this.#paths.directory, dirname(this.#paths.directory)] : [];
+      const { directory, log: path } = this.#paths;
+      const made = this.#isNew
+        ? { header: headerLine(this.#header), directories: [directory, dirname(directory)] }
+        : undefined;
       this.#isNew = false;
-      const { log: path } = this.#paths;
-      return createLogWriter({ files, committer, path, id: this.id, fd, size: end, endsOpen: this.#endsOpen, newIn });
+      const endsOpen = this.#endsOpen;
+      return createLogWriter({ files, committer, path, id: this.id, fd, ino, size: end, endsOpen, made });
     } catch (thrown) {
       await files.close(fd);
       throw thrown;

@@ -56,10 +56,10 @@ const quietly = (read: () => string): string => {
   }
 };
 
-export const standpoint = (): Standpoint => ({
+export const standpoint = (boot?: string): Standpoint => ({
   host: hostname(),
   network: quietly(() => readlinkSync('/proc/self/ns/net')),
-  boot: quietly(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8')),
+  boot: boot ?? quietly(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8')),
 });
 
 export const newToken = (): string => randomBytes(12).toString('hex');

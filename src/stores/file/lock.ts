@@ -14,6 +14,11 @@ interface Owner extends Standpoint {
 }
 
 export interface Locks {
+  /** The name of this store among those that are open. */
+  readonly token: string;
+  readonly standpoint: Standpoint;
+  /** Whether the store of that name may be open somewhere. */
+  isAlive(token: string): Promise<boolean>;
   /** Takes the lock of a session; at once also that of a dead owner. Rejects with `SESSION_LOCKED`, naming the owner. */
   take(sessionId: string, directory: string): Promise<void>;
   release(directory: string): Promise<void>;
@@ -27,6 +32,7 @@ export interface Locks {
  */
 export function createLocks(files: FilePort, root: string): Locks {
   const token = newToken();
+  const here = standpoint(files.boot);
   const directory = join(root, 'owners');
   const file = join(directory, `${token}.json`);
   let server: Promise<Server | undefined> | undefined;
@@ -37,7 +43,7 @@ export function createLocks(files: FilePort, root: string): Locks {
     await server;
     await files.mkdir(directory, true);
     const { ino } = await files.factsAt(directory);
-    const owner: Owner = { pid: process.pid, token, place: ino, ...standpoint() };
+    const owner: Owner = { pid: process.pid, token, place: ino, ...here };
     const fd = await files.open(file, 'w');
     try {
       await writeAll(files, fd, Buffer.from(`${JSON.stringify(owner)}\n`));
@@ -87,6 +93,13 @@ export function createLocks(files: FilePort, root: string): Locks {
   }
 
   return {
+    token,
+    standpoint: here,
+    async isAlive(other) {
+      const { ino } = (await orMissing(files.factsAt(directory))) ?? { ino: 0 };
+      const found = await readOwner(files, join(directory, `${other}.json`));
+      return found !== undefined && !(await isDead(found, { ...here, place: ino }));
+    },
     async take(sessionId, sessionDirectory) {
       const lock = join(sessionDirectory, 'lock');
       if (await tie(lock)) return;
@@ -125,7 +138,7 @@ export function createLocks(files: FilePort, root: string): Locks {
       const held = await readOwner(files, join(sessionDirectory, 'lock'));
       if (held === undefined) return false;
       const { ino } = await files.factsAt(directory);
-      return !(await isDead(held, { ...standpoint(), place: ino }));
+      return !(await isDead(held, { ...here, place: ino }));
     },
     async release(sessionDirectory) {
       await orMissing(files.unlink(join(sessionDirectory, 'lock')));

@@ -22,6 +22,9 @@ export interface LogWriter {
   close(): Promise<void>;
 }
 
+/** So much goes into the memory of the system faster than another thread is asked to put it there. */
+const SMALL_BYTES = 64 * 1024;
+
 interface Batch {
   readonly promise: Promise<void>;
   readonly resolve: () => void;
@@ -37,11 +40,12 @@ export function createLogWriter(options: {
   size: number;
   /** The last line there lacks its end. */
   endsOpen: boolean;
-  /** Directories that got a name for it, which is made durable with the first lines. */
-  newIn: readonly string[];
+  ino: number;
+  /** Of a log that was made just now: its header, and the directories that got a name. Durable with the first lines. */
+  made: { header: string; directories: readonly string[] } | undefined;
 }): LogWriter {
   const { files, committer, path, id } = options;
-  let { fd, size, endsOpen, newIn: directories } = options;
+  let { fd, size, endsOpen, ino, made } = options;
   let lines: string[] = [];
   let batch: Batch | undefined;
   let failure: TroupeError | undefined;
@@ -65,21 +69,26 @@ export function createLogWriter(options: {
       const text = (endsOpen ? '\n' : '') + lines.join('');
       batch = undefined;
       lines = [];
-      let written: number;
+      const bytes = Buffer.from(text);
       try {
-        written = await writeAll(files, fd, Buffer.from(text), size);
+        if (files.writeNow === undefined || bytes.length > SMALL_BYTES) await writeAll(files, fd, bytes, size);
+        else files.writeNow(fd, bytes, size);
       } catch (thrown) {
         await fail(thrown, current);
         return undefined;
       }
       return {
         fd,
-        directories,
+        id,
+        ino,
+        at: made === undefined ? size : 0,
+        bytes: made === undefined ? bytes : Buffer.concat([Buffer.from(made.header), bytes]),
+        directories: made?.directories ?? [],
         done(thrown) {
           if (thrown !== undefined) return void fail(thrown, current);
-          size += written;
+          size += bytes.length;
           endsOpen = false;
-          directories = [];
+          made = undefined;
           current.resolve();
         },
       };
@@ -116,7 +125,7 @@ export function createLogWriter(options: {
     async reopen() {
       const now = await files.open(path, 'r+');
       const before = fd;
-      size = (await files.facts(now)).size;
+      ({ size, ino } = await files.facts(now));
       fd = now;
       endsOpen = false;
       await files.close(before);

@@ -43,5 +43,5 @@ export function memoryArtifacts(): ArtifactStore {
   };
 }
 
-const artifactUri = (sessionId: string, name: string, version: number): string =>
+export const artifactUri = (sessionId: string, name: string, version: number): string =>
   `artifact:${encodeURIComponent(sessionId)}/${encodeURIComponent(name)}?version=${version}`;

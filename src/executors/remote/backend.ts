@@ -1,0 +1,55 @@
+import { type Problem, throwProblems } from '../../kernel/errors.js';
+
+/** Where a remote agent is, and how to prove who asks. */
+export interface RemoteBackend {
+  /** Address of its agent card, or of the server, whose card is at `/.well-known/agent-card.json`. */
+  cardUrl: string;
+  /** A bearer token, or headers; a function is asked before every request. */
+  auth?: RemoteAuth;
+  /** Default true: streams where the card says that it can. */
+  streaming?: boolean;
+  /** Other origins that the card may send requests to. Default: that of `cardUrl` only. */
+  allowOrigins?: readonly string[];
+  /** Between two looks at a task that does not stream. Default 1,000 ms. */
+  pollMs?: number;
+  fetch?: typeof fetch;
+}
+
+type Given<T> = T | (() => T | Promise<T>);
+export type RemoteAuth = Given<string> | { headers: Given<Record<string, string>> };
+
+/** Throws `INVALID_DEFINITION` with everything that is wrong. */
+export function readBackend(given: unknown, agent: string): RemoteBackend {
+  const problems: Problem[] = [];
+  const invalid = (key: string, message: string) =>
+    problems.push({ code: 'INVALID_DEFINITION', path: `${agent}.backend${key}`, message });
+  if (typeof given !== 'object' || given === null) {
+    invalid('', "a remote agent needs backend: { cardUrl: 'https://…' }");
+  } else {
+    const { cardUrl, auth, streaming, allowOrigins, pollMs } = given as Record<string, unknown>;
+    if (typeof cardUrl !== 'string' || !isWeb(cardUrl)) invalid('.cardUrl', 'must be an http or https address');
+    const isAuth = ['undefined', 'string', 'function'].includes(typeof auth) || hasHeaders(auth);
+    if (!isAuth) invalid('.auth', 'must be a token, a function that gives one, or { headers }');
+    if (streaming !== undefined && typeof streaming !== 'boolean') invalid('.streaming', 'must be true or false');
+    const areOrigins =
+      Array.isArray(allowOrigins) && allowOrigins.every((one) => typeof one === 'string' && isWeb(one));
+    if (allowOrigins !== undefined && !areOrigins) invalid('.allowOrigins', 'must be a list of http or https origins');
+    if (pollMs !== undefined && !(typeof pollMs === 'number' && pollMs >= 0))
+      invalid('.pollMs', 'must be a number from 0');
+  }
+  throwProblems(problems);
+  return given as RemoteBackend;
+}
+
+const hasHeaders = (auth: unknown): boolean =>
+  typeof auth === 'object' &&
+  auth !== null &&
+  ['object', 'function'].includes(typeof (auth as { headers?: unknown }).headers);
+
+function isWeb(address: string): boolean {
+  try {
+    return /^https?:$/.test(new URL(address).protocol);
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,102 @@
+import type { JsonRpcTransportHandler, ServerCallContext } from '@a2a-js/sdk/server';
+import { describeError } from '../../kernel/errors.js';
+import type { Visit } from '../http/door.js';
+import type { ServerSdk } from './team-executor.js';
+
+export interface Handlers extends ServerSdk {
+  readonly current: JsonRpcTransportHandler;
+  readonly legacy: Pick<import('@a2a-js/sdk/compat/v0_3/server').LegacyJsonRpcTransportHandler, 'handle'>;
+}
+
+const DEEPEST = 64;
+
+/** One JSON-RPC call: an answer, or a stream of them. Faults are answered as JSON-RPC errors, without their insides. */
+export async function answerRpc(visit: Visit, handlers: Handlers): Promise<void> {
+  const { request, response } = visit;
+  const text = await visit.body();
+  const body = parse(text);
+  if (body === undefined) return answer(visit, fault(null, -32700, 'the body is no JSON object, or too deep'));
+  const version = request.headers['a2a-version'];
+  // Who names no version speaks 0.3.
+  const isLegacy = version === undefined || version === '0.3' || version === '';
+  const context = contextOf(visit, handlers, isLegacy ? '0.3' : String(version));
+  const handler = isLegacy ? handlers.legacy : handlers.current;
+  const id = typeof body.id === 'string' || typeof body.id === 'number' ? body.id : null;
+  try {
+    const given = await handler.handle(body, context);
+    if (!isStream(given)) return answer(visit, given);
+    response.writeHead(200, { ...handlers.sdk.SSE_HEADERS, 'x-content-type-options': 'nosniff' });
+    response.flushHeaders();
+    for await (const event of given) {
+      // Who has left hears no more; its task goes on.
+      if (response.destroyed) break;
+      if (!response.write(handlers.sdk.formatSSEEvent(event as never))) await drained(response);
+    }
+    response.end();
+  } catch (thrown) {
+    const error = fault(id, -32603, describeError(thrown).message);
+    if (!response.headersSent) return answer(visit, error);
+    if (!response.writableEnded) response.end(handlers.sdk.formatSSEEvent(error as never));
+  }
+}
+
+const isStream = (given: unknown): given is AsyncGenerator<unknown> =>
+  typeof given === 'object' && given !== null && Symbol.asyncIterator in given;
+
+const drained = (response: Visit['response']): Promise<void> =>
+  new Promise((resolve) => {
+    const done = () => {
+      response.off('drain', done);
+      response.off('close', done);
+      resolve();
+    };
+    response.on('drain', done);
+    response.on('close', done);
+  });
+
+function contextOf({ user, request }: Visit, { server }: Handlers, requestedVersion: string): ServerCallContext {
+  return server.defaultServerCallContextBuilder({
+    extensions: undefined,
+    user: user === '' ? new server.UnauthenticatedUser() : { isAuthenticated: true, userName: user },
+    headers: request.headers,
+    requestedVersion,
+  });
+}
+
+function parse(text: string): Record<string, unknown> | undefined {
+  if (depthOf(text) > DEEPEST) return undefined;
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** How deep brackets nest; those in texts do not count. */
+function depthOf(text: string): number {
+  let depth = 0;
+  let deepest = 0;
+  let isText = false;
+  for (let at = 0; at < text.length; at++) {
+    const letter = text.charCodeAt(at);
+    if (letter === 0x5c && isText) at++;
+    else if (letter === 0x22) isText = !isText;
+    else if (!isText && (letter === 0x7b || letter === 0x5b)) deepest = Math.max(deepest, ++depth);
+    else if (!isText && (letter === 0x7d || letter === 0x5d)) depth--;
+  }
+  return deepest;
+}
+
+const fault = (id: string | number | null, code: number, message: string) => ({
+  jsonrpc: '2.0',
+  id,
+  error: { code, message },
+});
+
+async function answer({ response }: Visit, body: unknown): Promise<void> {
+  response.writeHead(200, { 'content-type': 'application/json', 'x-content-type-options': 'nosniff' });
+  response.end(JSON.stringify(body));
+}
