@@ -10,7 +10,7 @@ import type {
 import { asLogic } from '../machines/agent-logic.js';
 import type { CrewInput } from '../src/kernel/crew.js';
 import type { GraphPlan } from '../src/kernel/graph-plan.js';
-import { graphMachine } from './graph.machine.js';
+import { planMachine } from './graph.machine.js';
 
 type Scope = ActorScope<AnyMachineSnapshot, EventObject> & AnyActorScope;
 
@@ -24,7 +24,7 @@ export const graphComposition = {
     const wired = new WeakMap<GraphPlan, AnyStateMachine>();
     const machineOf = ({ plan }: CrewInput): AnyStateMachine => {
       const graph = plan.graph as GraphPlan;
-      const known = wired.get(graph) ?? graphMachine(graph).provide(implementations);
+      const known = wired.get(graph) ?? planMachine(graph).provide(implementations);
       wired.set(graph, known);
       return known;
     };

@@ -1,7 +1,9 @@
 import { type AnyStateMachine, assign, sendParent, sendTo, setup } from 'xstate';
 import { notProvided } from '../machines/agent-logic.js';
-import type { CompositionEvent, Conclusion, CrewInput } from '../src/kernel/crew.js';
-import type { GraphPlan } from '../src/kernel/graph-plan.js';
+import type { AgentDescriptor } from '../src/contracts/index.js';
+import type { CompositionEvent, Conclusion, CrewInput, CrewPlan } from '../src/kernel/crew.js';
+import { TroupeError } from '../src/kernel/errors.js';
+import { type GraphPlan, graphPlan } from '../src/kernel/graph-plan.js';
 import { type CompositionContext, type CrewLogic, crewInput } from './spawn-agent.js';
 
 /** Nodes and edges by their index in the plan. */
@@ -22,8 +24,8 @@ const settings = setup({
   types: { input: {} as CrewInput, context: {} as GraphContext, events: {} as CompositionEvent },
   actors: { crew: notProvided<CrewLogic>('crew') },
   guards: {
-    isReached: ({ context }, { node }: { node: number }) => leadingTo(context, node).length > 0,
-    isUnreached: ({ context }, { node }: { node: number }) => leadingTo(context, node).length === 0,
+    isReached: ({ context }, { node }: { node: number }) => isReached(context, node),
+    isUnreached: ({ context }, { node }: { node: number }) => !isReached(context, node),
     begins: ({ context }, { node }: { node: number }) => nextOf(context) === node && hasStepsLeft(context),
     isOutOfSteps: ({ context }, { node }: { node: number }) => nextOf(context) === node && !hasStepsLeft(context),
     isLeft: ({ context }, { node }: { node: number }) => context.left.includes(node),
@@ -54,11 +56,11 @@ const settings = setup({
     })),
     forgetOthers: assign(({ context }, { node }: { node: number }) => {
       const left = onTheWay(context, node);
-      const before = graphOf(context).before[node] ?? [];
+      const before = ancestryOf(context, node);
       return {
         left: [...context.left, ...left],
         live: context.live.filter((one) => !left.includes(one)),
-        taken: context.taken.filter((edge) => !before.includes(graphOf(context).edges[edge]?.to ?? -1)),
+        taken: context.taken.filter((edge) => !before.has(graphOf(context).edges[edge]?.to ?? -1)),
       };
     }),
     decide: sendTo('crew', (_, { node }: { node: number }) => ({ type: 'crew.decideEdges', index: node })),
@@ -94,23 +96,47 @@ const edgesFrom = ({ edges }: GraphPlan, node: number): number[] =>
 const leadingTo = (context: GraphContext, node: number): number[] =>
   context.taken.filter((edge) => graphOf(context).edges[edge]?.to === node);
 
+const isReached = (context: GraphContext, node: number): boolean =>
+  context.taken.some((edge) => graphOf(context).edges[edge]?.to === node);
+
+/** By plan and node: the nodes that stand before it. */
+const ancestries = new WeakMap<GraphPlan, readonly ReadonlySet<number>[]>();
+
+function ancestryOf(context: GraphContext, node: number): ReadonlySet<number> {
+  const plan = graphOf(context);
+  const known = ancestries.get(plan) ?? plan.before.map((nodes) => new Set(nodes));
+  ancestries.set(plan, known);
+  return known[node] as ReadonlySet<number>;
+}
+
 /** Live nodes from which some way leads to `node`. */
 function onTheWay(context: GraphContext, node: number): number[] {
-  const before = graphOf(context).before[node] ?? [];
-  return context.live.filter((one) => before.includes(one));
+  const before = ancestryOf(context, node);
+  return context.live.filter((one) => before.has(one));
 }
+
+/** What each context comes to: every region asks the same of it. */
+const nexts = new WeakMap<GraphContext, number>();
 
 /** The node that begins next: the first in the order of the edges taken that has not to wait. One at a time, so that order decides. */
 function nextOf(context: GraphContext): number {
-  const { edges, joins, before } = graphOf(context);
+  const known = nexts.get(context) ?? findNext(context);
+  nexts.set(context, known);
+  return known;
+}
+
+function findNext(context: GraphContext): number {
+  const { edges, joins } = graphOf(context);
+  const waiting = new Set([...context.live, ...context.left]);
   for (const edge of context.taken) {
     const node = edges[edge]?.to ?? -1;
-    if (context.live.includes(node) || context.left.includes(node)) continue;
-    const waits =
-      joins[node] === 'all' &&
-      (onTheWay(context, node).length > 0 ||
-        context.taken.some((other) => before[node]?.includes(edges[other]?.to ?? -1)));
-    if (!waits) return node;
+    if (waiting.has(node)) continue;
+    if (joins[node] !== 'all') return node;
+    const before = ancestryOf(context, node);
+    const isAwaited =
+      context.live.some((one) => before.has(one)) || context.taken.some((other) => before.has(edges[other]?.to ?? -1));
+    if (!isAwaited) return node;
+    waiting.add(node);
   }
   return -1;
 }
@@ -124,13 +150,24 @@ const isDecided = (event: CompositionEvent, node: number): event is CompositionE
   event.type === 'crew.decidedEdges' && event.index === node;
 
 /**
- * A graph as one machine: each node is a region of its own, as several may run at once. What was taken, what lives and
- * what was left stands in the context, so that the machine can be walked, simulated and drawn without a crew.
+ * The machine of a graph, from what `graph()` made (`team.descriptor`), by the graph's name: to be drawn, walked by pure
+ * transitions and checked as it is. Each node is a region of its own, as several may run at once; nodes and edges are
+ * told by their place in the definition, edges from 1. Needs no input. Throws for what is no graph.
  */
-export function graphMachine(plan: GraphPlan, id = 'graph'): AnyStateMachine {
+export function graphMachine({ name, composition }: AgentDescriptor): AnyStateMachine {
+  if (composition?.pattern !== 'graph') {
+    throw new TroupeError({ code: 'INVALID_DEFINITION', message: `"${name}" is no graph; give the descriptor of one` });
+  }
+  return planMachine(graphPlan(composition), name);
+}
+
+/** The same of a plan that is known already. */
+export function planMachine(graph: GraphPlan, id = 'graph'): AnyStateMachine {
+  const alone: CrewInput = { address: '', plan: { ...ALONE, count: graph.nodes.length, graph } };
   return settings.createMachine({
     id,
     context: ({ input }) => ({
+      ...alone,
       taken: [0],
       live: [],
       left: [],
@@ -144,7 +181,7 @@ export function graphMachine(plan: GraphPlan, id = 'graph'): AnyStateMachine {
     states: {
       running: {
         type: 'parallel',
-        states: Object.fromEntries(plan.nodes.map((name, node) => [name, regionOf(plan, node, `#${id}.stopping`)])),
+        states: Object.fromEntries(graph.nodes.map((name, node) => [name, regionOf(graph, node, `#${id}.stopping`)])),
         always: [
           { guard: 'isAtEnd', target: 'concluding' },
           { guard: 'isQuiet', target: 'concluding', actions: { type: 'because', params: { why: 'stuck' } } },
@@ -167,6 +204,18 @@ export function graphMachine(plan: GraphPlan, id = 'graph'): AnyStateMachine {
     },
   });
 }
+
+/** What a plan says where there is no crew to read it. */
+const ALONE: Omit<CrewPlan, 'count' | 'graph'> = {
+  concurrency: 1,
+  failFast: false,
+  goesOnAfterFailure: false,
+  quorum: 0,
+  maxIterations: 1,
+  asksUntil: false,
+  maxTransfers: 0,
+  inLoop: false,
+};
 
 type Region = NonNullable<NonNullable<Parameters<typeof settings.createMachine>[0]['states']>[string]>;
 

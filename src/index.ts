@@ -34,6 +34,7 @@ export type {
 } from './host/types.js';
 export { textOf } from './kernel/content.js';
 export { ModelError, type Problem, TroupeError, type TroupeErrorCode } from './kernel/errors.js';
+export { type Pending, pending } from './kernel/pending.js';
 export type { PolicyRule, PolicyRuleSet, PolicyStanding, PolicyTier } from './kernel/policy-rules.js';
 export { INTERFACE_VERSION, isCompatible } from './kernel/version.js';
 export { type DynamicPolicy, dynamicRules } from './policy/dynamic.js';

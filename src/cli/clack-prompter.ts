@@ -1,5 +1,6 @@
 import type { Readable, Writable } from 'node:stream';
 import type { InputStream } from './command-io.js';
+import { editText } from './editor.js';
 import { FormStopped, type Prompter } from './question-form.js';
 
 type Clack = typeof import('@clack/prompts');
@@ -18,10 +19,11 @@ const typeAheadMs = 40;
 export async function createClackPrompter(options: {
   input: InputStream;
   output: Writable;
+  env: Readonly<Record<string, string | undefined>>;
   signal: AbortSignal;
 }): Promise<Prompter> {
   const clack = await import('@clack/prompts');
-  const { input, output, signal } = options;
+  const { input, output, env, signal } = options;
   await discardTypeAhead(input);
 
   const ask = async <Value>(show: (streams: PromptStreams) => Promise<Value | symbol>): Promise<Value> => {
@@ -67,6 +69,7 @@ export async function createClackPrompter(options: {
       );
       return picked.map((index) => pick(choices, index));
     },
+    edit: (text) => editText(text, { env, signal }),
     confirm: ({ message, initial }) =>
       ask<boolean>((streams) => clack.confirm({ ...streams, message, initialValue: initial })),
     text: ({ message, initial, secret, check }) =>

@@ -1,11 +1,10 @@
 import type { AnyStateMachine } from 'xstate';
-import type { AgentDefinition, CompositionConfig } from '../contracts/index.js';
+import type { AgentDefinition, AgentDescriptor } from '../contracts/index.js';
 import { drawMachine } from '../drawing/machine-picture.js';
 import { withRun } from '../drawing/overlay.js';
 import type { Drawing } from '../drawing/picture.js';
 import { drawTeam } from '../drawing/team-picture.js';
 import { describeAgent } from '../kernel/definition.js';
-import { graphPlan } from '../kernel/graph-plan.js';
 import type { CommandIo } from './command-io.js';
 import { toDot } from './drawing-dot.js';
 import { toMermaid } from './drawing-mermaid.js';
@@ -101,8 +100,7 @@ async function machinesOf(definition: AgentDefinition, only: string | undefined)
   }
   // Every graph is a machine of its own.
   for (const { name, descriptor } of compositions) {
-    const { composition } = descriptor;
-    if (composition?.pattern === 'graph') used.set(name, () => loadGraph(name, composition));
+    if (descriptor.composition?.pattern === 'graph') used.set(name, () => loadGraph(descriptor));
   }
   const loaders = [...used].filter(([name]) => only === undefined || name === only);
   if (loaders.length === 0)
@@ -110,9 +108,8 @@ async function machinesOf(definition: AgentDefinition, only: string | undefined)
   return Promise.all(loaders.map(([, load]) => load()));
 }
 
-async function loadGraph(name: string, config: CompositionConfig): Promise<AnyStateMachine> {
-  const { graphMachine } = await import('../../compositions/graph.machine.js');
-  return graphMachine(graphPlan(config), name);
+async function loadGraph(descriptor: AgentDescriptor): Promise<AnyStateMachine> {
+  return (await import('../../compositions/graph.machine.js')).graphMachine(descriptor);
 }
 
 function compositionsOf(definition: AgentDefinition): AgentDefinition[] {

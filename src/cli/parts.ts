@@ -2,7 +2,7 @@ import { isAbsolute, relative, resolve } from 'node:path';
 import { loadAgentFile } from '../define/files/load.js';
 import { loadScriptFile } from '../define/files/script.js';
 import { scriptedModel } from '../models/scripted.js';
-import { readOnlyWorkspaceTools, workspaceTools } from '../tools/workspace.js';
+import { workspaceTools } from '../tools/workspace.js';
 import type { CheckParts } from './check.js';
 import { createClackPrompter } from './clack-prompter.js';
 import type { CommandIo } from './command-io.js';
@@ -16,10 +16,10 @@ export async function runParts(io: CommandIo): Promise<RunParts> {
   return {
     loadDefinition: (path) => loadDefinition(path, io),
     loadModel: async (path) => scriptedModel(await loadScriptFile(path)),
-    workspaceTools: (root) => workspaceTools({ root, only: readOnlyWorkspaceTools }),
+    workspaceTools: (root) => workspaceTools({ root }),
     openStore: (dir, file) => withFile(openStore(dir, io), file),
     createHost,
-    prompter: (signal) => createClackPrompter({ input: io.stdin, output: process.stderr, signal }),
+    prompter: (signal) => createClackPrompter({ input: io.stdin, output: process.stderr, env: io.env, signal }),
   };
 }
 
@@ -34,7 +34,7 @@ export function checkParts(file: string, io: CommandIo): CheckParts {
 }
 
 /** Tools of the host that are for the structure of a team. */
-const STRUCTURAL = ['exit_loop', 'complete_task', 'ask_user', 'transfer_to_agent'];
+const STRUCTURAL = ['exit_loop', 'complete_task', 'ask_user', 'transfer_to_agent', 'exit_plan_mode'];
 
 export function policyParts(io: CommandIo): PolicyParts {
   const tools = workspaceTools({ root: io.cwd });
@@ -52,5 +52,5 @@ export async function loadDefinition(file: string, io: CommandIo): ReturnType<ty
 }
 
 function hostToolNames(io: CommandIo): string[] {
-  return workspaceTools({ root: io.cwd, only: readOnlyWorkspaceTools }).map(({ name }) => name);
+  return workspaceTools({ root: io.cwd }).map(({ name }) => name);
 }

@@ -5,14 +5,18 @@ import type { PolicyRuleSet } from '../kernel/policy-rules.js';
 import { policyFromToml } from '../policy/toml.js';
 import type { CommandIo } from './command-io.js';
 
-/** The rules of policy files, as a user's, and every fault of all of them. A file that cannot be read throws. */
+/**
+ * The rules of policy files, as a user's, and every fault of all of them. `file#sha256=…` pins a file to its digest. A file
+ * that cannot be read throws.
+ */
 export async function readPolicyFiles(
   files: readonly string[],
   { cwd }: Pick<CommandIo, 'cwd'>,
 ): Promise<{ sets: PolicyRuleSet[]; problems: Problem[] }> {
   const sets: PolicyRuleSet[] = [];
   const problems: Problem[] = [];
-  for (const typed of files) {
+  for (const given of files) {
+    const { typed, sha256 } = readPin(given);
     const path = resolve(cwd, typed);
     // As short as it was typed: this is how the file is called in every message.
     const file = isAbsolute(typed) ? typed : relative(cwd, path);
@@ -23,11 +27,17 @@ export async function readPolicyFiles(
       });
     });
     try {
-      sets.push(policyFromToml(text, { file, tier: 'user' }));
+      sets.push(policyFromToml(text, { file, tier: 'user', ...(sha256 !== undefined && { sha256 }) }));
     } catch (thrown) {
       if (!(thrown instanceof TroupeError)) throw thrown;
       problems.push(...thrown.problems);
     }
   }
   return { sets, problems };
+}
+
+/** `policy.toml#sha256=…`: the file must have that digest. */
+function readPin(given: string): { typed: string; sha256?: string } {
+  const [, typed, sha256] = /^(.+)#sha256[=:-]([0-9A-Fa-f]*)$/.exec(given) ?? [];
+  return typed === undefined || sha256 === undefined ? { typed: given } : { typed, sha256 };
 }

@@ -65,9 +65,10 @@ function createProgram({
   )
     .option('-m, --model <model>', 'the model of every agent in this run, as gemini/gemini-flash-latest')
     .option('--mode <mode>', 'permission mode: default, auto_edit, autonomous, plan or dont_ask')
+    .option('--policy <file>', 'a file of rules (file#sha256=… pins it); may be given more than once', collect)
     .option('--script <file>', 'answer every model call from a script (YAML or JSON): no key, no network')
     .option('--max-budget-usd <amount>', 'end the run before it costs more')
-    .option('--root <folder>', 'the folder that workspace tools may read (default: the current one)')
+    .option('--root <folder>', 'the folder that workspace tools work in (default: the current one)')
     .option('--store <dir>', 'the directory that keeps the session (default: .troupe)')
     .option('--ephemeral', 'keep nothing')
     .option('--json', 'print the events as JSON lines on stdout, and nothing else there')
@@ -282,6 +283,7 @@ function createProgram({
 }
 
 interface RunFlags {
+  policy?: string[];
   model?: string;
   mode?: string;
   script?: string;

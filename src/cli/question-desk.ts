@@ -1,6 +1,7 @@
 import type { AgentEvent, ElicitationAnswer } from '../contracts/index.js';
 import type { Run } from '../host/types.js';
 import { TroupeError } from '../kernel/errors.js';
+import type { PreviewCall } from './edit-call.js';
 import { askQuestion, FormStopped, type Prompter } from './question-form.js';
 import type { RunProgress } from './run-progress.js';
 
@@ -19,6 +20,7 @@ export interface QuestionDeskOptions {
   confirmations: ConfirmationPolicy;
   /** Absent: there is nobody to ask. */
   prompter: ((signal: AbortSignal) => Promise<Prompter>) | undefined;
+  preview?: PreviewCall | undefined;
   /** Stands aside while a question is shown. */
   screen: Pick<RunProgress, 'pause' | 'resume'>;
   /** Ctrl-C while a question was shown, or asking broke (then `close` says why). */
@@ -34,7 +36,7 @@ interface Waiting {
 
 /** Answers the questions of a whole tree, one after another, in the order they were asked. */
 export function createQuestionDesk(options: QuestionDeskOptions): QuestionDesk {
-  const { run, confirmations, prompter, screen } = options;
+  const { run, confirmations, prompter, screen, preview } = options;
   const queue: Waiting[] = [];
   /** Answered, and the response has not been seen yet. */
   const sent = new Map<string, AgentEvent<'elicitation_request'>>();
@@ -57,7 +59,8 @@ export function createQuestionDesk(options: QuestionDeskOptions): QuestionDesk {
   const ask = async ({ event, withdraw, fault: before }: Waiting, form: Prompter): Promise<void> => {
     let fault = before;
     do {
-      const answer = await askQuestion({ request: event, agentName: event.agentId ?? 'agent', fault }, form);
+      const question = { request: event, agentName: event.agentId ?? 'agent', fault, preview };
+      const answer = await askQuestion(question, form);
       if (withdraw.signal.aborted) return;
       sent.set(event.requestId, event);
       fault = respond(event.requestId, answer);

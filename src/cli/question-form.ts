@@ -1,5 +1,8 @@
 import type { Bag, ElicitationAnswer, ElicitationRequest, JsonSchema } from '../contracts/index.js';
-import { prettyJson, visibleLine, visibleLines } from './plain-text.js';
+import { askConfirmation, askPlan, confirmationLines } from './confirmation.js';
+import type { PreviewCall } from './edit-call.js';
+import type { Editable } from './editor.js';
+import { indented, visibleLine, visibleLines } from './plain-text.js';
 
 export interface Choice<Value> {
   value: Value;
@@ -21,6 +24,8 @@ export interface Prompter {
     initial: readonly Value[];
     required: boolean;
   }): Promise<Value[]>;
+  /** A text in the person's own editor. Rejects with `TroupeError` when there is no editor, or it fails. */
+  edit(text: Editable): Promise<string>;
   confirm(question: { message: string; initial: boolean }): Promise<boolean>;
   /** `check` returns what is wrong with the text, or nothing. */
   text(question: {
@@ -46,9 +51,9 @@ export interface Question {
   agentName: string;
   /** What was wrong with the answer before, when it is asked again. */
   fault?: string | undefined;
+  /** Shows a call anew after a person has changed it. */
+  preview?: PreviewCall | undefined;
 }
-
-const argumentLines = 400;
 
 /** Asks one question and returns its answer. Rejects with `FormStopped` when the person was interrupted. */
 export async function askQuestion(question: Question, prompter: Prompter): Promise<ElicitationAnswer> {
@@ -56,7 +61,8 @@ export async function askQuestion(question: Question, prompter: Prompter): Promi
   const lines = request.kind === 'tool_confirmation' ? confirmationLines(question) : questionLines(question);
   prompter.say(fault === undefined ? lines : [...lines, `That answer was not taken: ${visibleLine(fault)}`]);
   try {
-    if (request.kind === 'tool_confirmation') return await askConfirmation(prompter);
+    if (request.kind === 'tool_confirmation') return await askConfirmation(question, prompter);
+    if (request.context?.kind === 'exit_plan_mode') return await askPlan(question, prompter);
     return await askFields(request, prompter);
   } catch (thrown) {
     if (thrown instanceof FormStopped && thrown.why === 'cancelled') return { action: 'cancel' };
@@ -64,39 +70,11 @@ export async function askQuestion(question: Question, prompter: Prompter): Promi
   }
 }
 
-/** What a person must see before saying yes: the tool, all its arguments, and who asks. */
-export function confirmationLines({ request, agentName }: Question): string[] {
-  const context = request.context ?? {};
-  const tool = typeof context.tool === 'string' ? context.tool : 'a tool';
-  const asker = typeof context.principalPath === 'string' ? context.principalPath : agentName;
-  const lines = [`${visibleLine(asker)} wants to use ${visibleLine(tool)}`];
-  if (request.message !== '') lines.push(...indent(visibleLines(request.message)));
-  if (context.args !== undefined) lines.push('Arguments:', ...indent(visibleLines(prettyJson(context.args))));
-  if (Array.isArray(context.commands))
-    lines.push('Commands:', ...context.commands.flatMap((command) => indent(visibleLines(asText(command)))));
-  if (typeof context.diff === 'string') lines.push('Change:', ...indent(visibleLines(context.diff)));
-  if (typeof context.rule === 'string') lines.push(`Asked because of: ${visibleLine(context.rule)}`);
-  return lines;
-}
-
 function questionLines({ request, agentName }: Question): string[] {
   const title = request.title === undefined ? '' : `: ${visibleLine(request.title)}`;
-  const lines = [`${visibleLine(agentName)} asks${title}`, ...indent(visibleLines(request.message))];
+  const lines = [`${visibleLine(agentName)} asks${title}`, ...indented(visibleLines(request.message))];
   if (request.expiresAt !== undefined) lines.push(`Open until ${visibleLine(request.expiresAt)}`);
   return lines;
-}
-
-async function askConfirmation(prompter: Prompter): Promise<ElicitationAnswer> {
-  const outcome = await prompter.choose({
-    message: 'Allow it?',
-    choices: [
-      { value: 'proceed_once', label: 'Yes, once' },
-      { value: 'proceed_always', label: 'Always, in this session', hint: 'the same action again is not asked' },
-      { value: 'decline', label: 'No' },
-    ],
-    initial: 'proceed_once',
-  });
-  return outcome === 'decline' ? { action: 'decline' } : { action: 'accept', content: { outcome } };
 }
 
 async function askFields(request: ElicitationRequest, prompter: Prompter): Promise<ElicitationAnswer> {
@@ -217,14 +195,6 @@ function readText(text: string, schema: JsonSchema): { value?: unknown; fault?: 
     }
   }
   return { value: text };
-}
-
-function indent(text: string): string[] {
-  const lines = text.split('\n');
-  const shown = lines.slice(0, argumentLines).map((line) => `  ${line}`);
-  return lines.length > argumentLines
-    ? [...shown, `  … ${lines.length - argumentLines} more lines are not shown`]
-    : shown;
 }
 
 function asText(value: unknown): string {

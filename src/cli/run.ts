@@ -1,12 +1,16 @@
-import { resolve } from 'node:path';
+import { isAbsolute, join, resolve } from 'node:path';
 import type { AgentEvent } from '../contracts/events.js';
 import type { AgentDefinition, ModelInterface, SessionProvider, ToolDefinition } from '../contracts/index.js';
 import type { Host, HostOptions, Run, RunResult } from '../host/types.js';
+import { throwProblems } from '../kernel/errors.js';
+import type { PolicyRuleSet } from '../kernel/policy-rules.js';
 import { createRunModel } from '../kernel/run-model.js';
 import { chooseModel, withModelHint } from './choose-model.js';
 import { type CommandIo, showCursor } from './command-io.js';
+import type { PreviewCall } from './edit-call.js';
 import { exitCodeOf, exitCodes } from './exit-codes.js';
 import { visibleLine, visibleLines } from './plain-text.js';
+import { readPolicyFiles } from './policy-files.js';
 import { createQuestionDesk } from './question-desk.js';
 import type { Prompter } from './question-form.js';
 import { inputOf, readPrompt } from './read-prompt.js';
@@ -25,6 +29,8 @@ export interface RunCommand {
   script?: string | undefined;
   maxBudgetUsd?: string | undefined;
   root?: string | undefined;
+  /** Files of rules, of the tier `user`. */
+  policy?: readonly string[] | undefined;
   /** Directory of the sessions. */
   store?: string | undefined;
   ephemeral?: boolean | undefined;
@@ -64,11 +70,16 @@ export async function runCommand(command: RunCommand, io: CommandIo, parts: RunP
     for (const notice of loaded.notices) void io.stderr.write(`troupe: ${visibleLine(notice)}\n`);
     const scriptPath = command.script === undefined ? loaded.script : resolve(io.cwd, command.script);
     const scripted = scriptPath === undefined ? undefined : await parts.loadModel(scriptPath);
+    const userFile = userPolicyFile(io);
+    const policy = await readPolicies(command, io);
+    const tools = parts.workspaceTools(resolve(io.cwd, command.root ?? '.'));
     const canAsk = io.stdin.isTTY === true && io.stderr.isTTY;
     const answersItself = command.yes === true || command.no === true;
     const host = parts.createHost({
       ...(scripted === undefined ? {} : { models: { scripted } }),
-      tools: parts.workspaceTools(resolve(io.cwd, command.root ?? '.')),
+      tools,
+      policy,
+      ...(userFile === undefined ? {} : { userPolicyFile: userFile }),
       store: parts.openStore(command.store, resolve(io.cwd, command.file)),
       elicitation: canAsk || answersItself ? 'respond' : 'deny',
       agents: [loaded.definition],
@@ -82,6 +93,7 @@ export async function runCommand(command: RunCommand, io: CommandIo, parts: RunP
       stopRun = () => run.abort('interrupted');
       return await followRun(run, command, io, {
         prompter: canAsk ? parts.prompter : undefined,
+        preview: previewWith(tools),
         signals,
       });
     } finally {
@@ -118,12 +130,38 @@ async function startRun(
   }
 }
 
+/** What does not load stops the run before it begins. */
+async function readPolicies({ policy = [] }: RunCommand, io: CommandIo): Promise<PolicyRuleSet[]> {
+  const { sets, problems } = await readPolicyFiles(policy, io);
+  throwProblems(problems, 'POLICY_INVALID');
+  return sets;
+}
+
+/** Where "always and save" writes: in the user's own folder, never in the project's. */
+function userPolicyFile({ env }: CommandIo): string | undefined {
+  const config = env.XDG_CONFIG_HOME || (env.HOME && join(env.HOME, '.config'));
+  return config === undefined || !isAbsolute(config) ? undefined : join(config, 'troupe', 'policy.toml');
+}
+
+/** Of the workspace's own tools; of others nothing is known here. */
+function previewWith(tools: readonly ToolDefinition[]): PreviewCall {
+  const { signal } = new AbortController();
+  return async (name, args) =>
+    (await tools.find((tool) => tool.name === name)?.preview?.(args as never, { signal })) ?? {};
+}
+
 interface Follow {
+  preview: PreviewCall;
   prompter: RunParts['prompter'] | undefined;
   signals: SignalWatch;
 }
 
-async function followRun(run: Run, command: RunCommand, io: CommandIo, { prompter, signals }: Follow): Promise<number> {
+async function followRun(
+  run: Run,
+  command: RunCommand,
+  io: CommandIo,
+  { prompter, preview, signals }: Follow,
+): Promise<number> {
   const { model: view, fold } = createRunModel();
   const progress = createRunProgress(view, io, { json: command.json === true });
   signals.onFirst = () => progress.say('stopping the run; once more ends it at once');
@@ -131,6 +169,7 @@ async function followRun(run: Run, command: RunCommand, io: CommandIo, { prompte
     run,
     confirmations: command.yes === true ? 'yes' : command.no === true ? 'no' : 'ask',
     prompter,
+    preview,
     screen: progress,
     onInterrupt: () => signals.raise(),
   });

@@ -47,6 +47,8 @@ export interface ToolContext {
     expiresAt?: string | Date;
     context?: Bag;
   }): Promise<{ action: string; content?: Bag }>;
+  /** What the user of this session has given in answer to `auth_required`. Never return it: a result goes to the model. */
+  readonly credentials: { get(provider: string): Promise<Json | undefined> };
   progress(update: ToolUpdate | string | number): void;
   log(text: string): void;
 }
@@ -94,6 +96,7 @@ export interface ToolDefinition<Name extends string = string, Args = unknown, Re
   readonly preview?:
     | ((args: never, context: { readonly signal: AbortSignal }) => ToolPreview | Promise<ToolPreview>)
     | undefined;
+  /** What it returns is the result, or `pending(ticket)`. */
   readonly execute: (args: never, context: ToolContext) => unknown;
   readonly '~types'?: { readonly args: Args; readonly result: Result } | undefined;
 }

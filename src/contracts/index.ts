@@ -1,6 +1,7 @@
 export type * from './clock.js';
 export type * from './composition.js';
 export type * from './content.js';
+export type * from './credentials.js';
 export type * from './definition.js';
 export type * from './descriptor.js';
 export type * from './elicitation.js';

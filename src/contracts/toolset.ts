@@ -46,3 +46,19 @@ export interface Toolset {
   /** Rejects only for a caller's mistake (`TroupeError`): the run that wanted it fails, and the next one tries again. */
   open(context: ToolsetContext): Promise<OpenToolset>;
 }
+
+/** The session that tools are made for. */
+export interface ToolSession {
+  readonly sessionId: string;
+  readonly userId: string;
+  readonly appName: string;
+}
+
+/** Makes a tool for one session, at once, when the session is prepared. */
+export type ToolFactory = (session: ToolSession) => ToolDefinition;
+
+/** Tools that each session has of its own; `close` is called once for each session that `tools` was called for, when it ends. */
+export interface SessionToolset {
+  tools(session: ToolSession): readonly ToolDefinition[];
+  close?(session: ToolSession): void | Promise<void>;
+}

@@ -1,6 +1,7 @@
 import type { AgentDefinition, JsonSchema } from '../contracts/index.js';
 import { checkDefinition } from '../kernel/definition.js';
 import type { Problem } from '../kernel/errors.js';
+import { isFunctionAgent } from '../kernel/function-executor.js';
 import { graphPlan } from '../kernel/graph-plan.js';
 import { DEFAULT_INPUT_SCHEMA, isDefaultInputSchema } from '../kernel/schema.js';
 import { didYouMean } from '../kernel/text.js';
@@ -68,7 +69,12 @@ function visit(definition: AgentDefinition, path: string, host: HostInventory, p
 function unknownExecutor({ descriptor }: AgentDefinition, path: string, { executors }: HostInventory): Problem[] {
   const { executor, composition } = descriptor;
   // The host runs functions itself.
-  if (executors === undefined || composition !== undefined || executor === 'function' || executors.includes(executor))
+  if (
+    executors === undefined ||
+    composition !== undefined ||
+    isFunctionAgent(descriptor) ||
+    executors.includes(executor)
+  )
     return [];
   const message = `no executor "${executor}"${didYouMean(executor, executors)}; registered: ${executors.join(', ')}`;
   return [{ code: 'UNKNOWN_EXECUTOR', path: `${path}.executor`, message }];
@@ -120,8 +126,7 @@ function flowFaults(definition: AgentDefinition, path: string, given: Flow): { p
     message,
   }));
   const own: Flow = {
-    schema:
-      definition.descriptor.executor === 'function' ? undefined : (definition.descriptor.outputSchema ?? textSchema),
+    schema: isFunctionAgent(definition.descriptor) ? undefined : (definition.descriptor.outputSchema ?? textSchema),
     from: `"${definition.name}"`,
   };
   if (composition === undefined) return { problems, output: own };

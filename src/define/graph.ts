@@ -1,6 +1,7 @@
 import type { AgentDefinition, Capability, GraphEdgeDescriptor, SchemaInput } from '../contracts/index.js';
 import { invalid } from '../kernel/agent-check.js';
 import type { Problem } from '../kernel/errors.js';
+import { FUNCTION_EXECUTOR } from '../kernel/function-executor.js';
 import { DEFAULT_INPUT_SCHEMA } from '../kernel/schema.js';
 import { unknownKeys } from './author-options.js';
 import {
@@ -172,7 +173,7 @@ function functionAgent(name: string, run: NodeFunction): AgentDefinition {
   const descriptor = Object.freeze({
     name,
     description: `The function ${name}.`,
-    executor: 'function',
+    executor: FUNCTION_EXECUTOR,
     inputSchema: DEFAULT_INPUT_SCHEMA,
     capabilities: [...CAPABILITIES],
   });

@@ -1,4 +1,11 @@
-import type { SchemaInput, ToolAnnotations, ToolContext, ToolDefinition } from '../contracts/index.js';
+import type {
+  PermissionMode,
+  SchemaInput,
+  ToolAnnotations,
+  ToolContext,
+  ToolDefinition,
+  ToolPreview,
+} from '../contracts/index.js';
 import { invalid, jsonProblems, toolNameFault } from '../kernel/agent-check.js';
 import { throwProblems } from '../kernel/errors.js';
 import { readSchema } from '../kernel/schema.js';
@@ -21,13 +28,26 @@ export interface ToolOptions<Name extends string, Schema extends SchemaInput | u
   /** Can only raise allow to ask: true, or the reason to show. */
   confirm?: (
     args: ToolArgs<NoInfer<Schema>>,
-    context: { readonly sessionId: string; readonly threadId: string | undefined; readonly agentId: string },
+    context: {
+      readonly sessionId: string;
+      readonly threadId: string | undefined;
+      readonly agentId: string;
+      readonly permissionMode: PermissionMode;
+    },
   ) => boolean | string | Promise<boolean | string>;
   /** Shown in approvals. Runs before the call is allowed: it must only read its arguments. */
   describe?: (args: ToolArgs<NoInfer<Schema>>) => { title?: string; locations?: { path: string; line?: number }[] };
   /**
+   * What a person is shown of a call before it may run: a diff, or why it would fail. Called only when somebody is to be
+   * asked. It must change nothing and settle within 5 s.
+   */
+  preview?: (
+    args: ToolArgs<NoInfer<Schema>>,
+    context: { readonly signal: AbortSignal },
+  ) => ToolPreview | Promise<ToolPreview>;
+  /**
    * Returns the result or a promise of it, or yields progress (text, 0..1, `ToolUpdate`) and returns the result.
-   * What it throws becomes an error result. It may run twice for one `requestId` only when `annotations.idempotent`.
+   * `pending(ticket)` leaves the call open until somebody answers it. What it throws becomes an error result. It may run twice for one `requestId` only when `annotations.idempotent`.
    */
   execute: (args: ToolArgs<NoInfer<Schema>>, context: ToolContext) => Result;
 }
@@ -42,6 +62,7 @@ const KNOWN: readonly (keyof ToolOptions<string, undefined, unknown>)[] = [
   'outputSchema',
   'confirm',
   'describe',
+  'preview',
   'execute',
 ];
 
@@ -54,7 +75,7 @@ export function tool<const Name extends string, Schema extends SchemaInput | und
   const nameFault = toolNameFault(options.name);
   if (nameFault !== undefined) problems.push(invalid(`${path}.name`, nameFault));
   if (typeof options.description !== 'string') problems.push(invalid(`${path}.description`, 'must be a text'));
-  for (const key of ['execute', 'confirm', 'describe'] as const) {
+  for (const key of ['execute', 'confirm', 'describe', 'preview'] as const) {
     const value: unknown = options[key];
     if (typeof value !== 'function' && (value !== undefined || key === 'execute')) {
       problems.push(invalid(`${path}.${key}`, 'must be a function'));
@@ -87,6 +108,7 @@ export function tool<const Name extends string, Schema extends SchemaInput | und
     ...(output && { outputSchema: output.jsonSchema }),
     ...(options.confirm && { confirm: options.confirm }),
     ...(options.describe && { describe: options.describe }),
+    ...(options.preview && { preview: options.preview }),
     execute: options.execute,
   };
 }

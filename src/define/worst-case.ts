@@ -1,4 +1,5 @@
 import type { AgentConstraints, AgentDefinition } from '../contracts/index.js';
+import { isFunctionAgent } from '../kernel/function-executor.js';
 import { graphPlan } from '../kernel/graph-plan.js';
 
 /** The most that one run can ask of models. */
@@ -65,7 +66,7 @@ function boundOf(definition: AgentDefinition, place: Place): Bound {
 
 function agentBound(definition: AgentDefinition, place: Place): Bound {
   const { executor, constraints = {} } = definition.descriptor;
-  if (executor === 'function') return nothing;
+  if (isFunctionAgent(definition.descriptor)) return nothing;
   if (!ownExecutors.has(executor))
     place.assumptions.add(
       `${place.path} runs its own model (executor "${executor}"): its calls are counted by its limits, as far as it reports them`,

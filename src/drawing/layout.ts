@@ -72,7 +72,7 @@ export async function layOutDrawing(drawing: Drawing): Promise<Layout> {
     placed = await layOut({
       id: 'drawing',
       layoutOptions: ROOT_OPTIONS,
-      children: drawing.boxes.map((box) => nodeOf(box, shown, spare)),
+      children: inOrder(drawing.boxes.map((box) => nodeOf(box, shown, spare))),
       edges,
     });
     nodes.clear();
@@ -128,6 +128,7 @@ const OPTIONS = {
   'elk.layered.spacing.edgeEdgeBetweenLayers': '12',
   'elk.layered.nodePlacement.strategy': 'NETWORK_SIMPLEX',
   'elk.edgeLabels.placement': 'CENTER',
+  'elk.layered.crossingMinimization.semiInteractive': 'true',
 } as const;
 
 const ROOT_OPTIONS = {
@@ -179,9 +180,16 @@ function nodeOf(box: Box, shown: Map<string, Shown>, spare: ReadonlyMap<string, 
       ...OPTIONS,
       'elk.padding': `[top=${head + 8},left=${16 + half},bottom=16,right=${16 + half}]`,
     },
-    children: [...dot, ...box.boxes.map((inner) => nodeOf(inner, shown, spare))],
+    children: [...dot, ...inOrder(box.boxes.map((inner) => nodeOf(inner, shown, spare)))],
   };
 }
+
+/** Where nothing else speaks against it, boxes stand in the order in which they are written. */
+const inOrder = (nodes: readonly ElkNode[]): ElkNode[] =>
+  nodes.map((node, index) => ({
+    ...node,
+    layoutOptions: { ...node.layoutOptions, 'elk.position': `(${index * 1_000},0)` },
+  }));
 
 function initialEdges(boxes: readonly Box[]): ElkExtendedEdge[] {
   return boxes.flatMap((box) => [

@@ -26,10 +26,10 @@ function notesOf(figures: AgentFigures | undefined): string[] {
   const states = (['running', 'waiting', 'completed', 'failed', 'stopped'] as const).filter(
     (state) => figures[state] > 0,
   );
-  const said = figures.runs === 1 ? states.join() : states.map((state) => `${figures[state]} ${state}`).join(', ');
+  const said = states.length === 1 ? states.join() : states.map((state) => `${figures[state]} ${state}`).join(', ');
   const spent = [usageText(figures.usage), elapsed(figures.ms)].filter((part) => part !== '');
   return [
-    figures.runs === 1 ? said : `ran ${figures.runs} times: ${said}`,
+    figures.runs === 1 ? said : `ran ${figures.runs} times, ${said}`,
     ...(spent.length > 0 ? [spent.join(' · ')] : []),
   ];
 }

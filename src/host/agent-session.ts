@@ -15,7 +15,7 @@ import { applyUpdate, checkDelivery, type Delivery, deliver, steerTree } from '.
 import { abortStop, stopRun } from './end-run.js';
 import { assertSteer, assertUpdate } from './given-data.js';
 import type { HostCore } from './host-core.js';
-import { openTree, prepare } from './open-session.js';
+import { compilingHost, openTree, prepare } from './open-session.js';
 import { readStream } from './read-stream.js';
 import { consumeAfter } from './replay.js';
 import { reasonOf } from './run.js';
@@ -81,8 +81,8 @@ class StandingSession implements HostSession {
     private readonly agent: AgentDefinition,
     options: RunOptions,
   ) {
-    this.#settings = { compiled: prepare(host, agent, options), options };
     this.#sessionId = options.sessionId ?? newSessionId();
+    this.#settings = { compiled: prepare(host, agent, options, this.#sessionId), options };
   }
 
   get sessionId(): string {
@@ -177,7 +177,7 @@ class StandingSession implements HostSession {
     const { toolsets } = this.host;
     if (toolsets === undefined) return compiled;
     this.#toolsVersion = toolsets.version;
-    return prepare(this.host, this.agent, options);
+    return prepare(this.host, this.agent, options, this.#sessionId);
   }
 
   /** What changed in the host's toolsets since its last run. Throws what the agent now names in vain. */
@@ -187,7 +187,8 @@ class StandingSession implements HostSession {
     this.#toolsVersion = toolsets.version;
     const { root, runTools, settings } = tree;
     const before = root.agent.tools.descriptors;
-    root.agent = compileAgent(this.host, this.agent, { runTools, model: settings.model });
+    const host = compilingHost(this.host, this.#sessionId, tree.userId);
+    root.agent = compileAgent(host, this.agent, { runTools, model: settings.model });
     const tools = root.agent.tools.descriptors;
     if (!sameJson(before, tools)) publish(root, { type: 'session_update', tools: [...tools], source: 'host' });
   }
@@ -373,7 +374,7 @@ class StandingSession implements HostSession {
       ...(sessionRef !== undefined && { sessionId: sessionRef }),
       ...(tools !== undefined && { tools: [...(this.#settings.options.tools ?? []), ...tools] }),
     };
-    const compiled = prepare(this.host, this.agent, merged);
+    const compiled = prepare(this.host, this.agent, merged, merged.sessionId ?? this.#sessionId);
     return { compiled, options: merged };
   }
 

@@ -78,6 +78,10 @@ export class CallContext implements ToolContext {
   get elicit() {
     return (question: Question) => this.#elicit(question);
   }
+  get credentials() {
+    const { host, userId } = this.#call.thread.tree;
+    return { get: async (provider: string) => host.credentials.get({ userId, provider }) };
+  }
   get progress() {
     return (update: ToolUpdate | string | number) => showProgress(this.#call, update);
   }

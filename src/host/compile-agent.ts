@@ -3,11 +3,11 @@ import { invalid } from '../kernel/agent-check.js';
 import type { CrewPlan } from '../kernel/crew.js';
 import { checkDefinition } from '../kernel/definition.js';
 import { type Problem, throwProblems } from '../kernel/errors.js';
+import { isFunctionAgent } from '../kernel/function-executor.js';
 import { graphPlan } from '../kernel/graph-plan.js';
 import type { StateDeclaration } from '../kernel/state.js';
 import { didYouMean } from '../kernel/text.js';
 import { agentTools } from './agent-tools.js';
-import { FUNCTION_EXECUTOR } from './function-node.js';
 import type { HostCore } from './host-core.js';
 import type { AgentLimits, CompiledAgent } from './thread.js';
 
@@ -140,7 +140,7 @@ function checkExecutor(compiling: Compiling, definition: AgentDefinition, driver
   }
   if (pattern !== undefined && definition.leader === undefined) return;
   const { executor } = driver.descriptor;
-  if (executor === FUNCTION_EXECUTOR) {
+  if (isFunctionAgent(driver.descriptor)) {
     if (typeof driver.backend === 'function') return;
     problems.push(invalid(place.path, 'has the executor "function", whose backend must be the function'));
     return;

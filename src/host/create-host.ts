@@ -17,6 +17,7 @@ import { systemClock } from '../kernel/clock.js';
 import { describeAgent } from '../kernel/definition.js';
 import { TroupeError, throwProblems } from '../kernel/errors.js';
 import { createLateTimer } from '../kernel/late-timer.js';
+import { memoryCredentials } from '../kernel/memory-credentials.js';
 import type { SavedRules } from '../kernel/policy-rules.js';
 import { createStamp } from '../kernel/stamp.js';
 import { TurnoverMap } from '../kernel/turnover-map.js';
@@ -32,6 +33,7 @@ import { createPermits } from './permits.js';
 import { forkSession } from './recovery/fork.js';
 import { rewindSession } from './recovery/rewind.js';
 import { resumeRun, startRun } from './run.js';
+import { createSessionTools, isShared } from './session-tools.js';
 import { notice } from './session-tree.js';
 import type { Tree } from './thread.js';
 import { createToolsets, isToolset, toolsetProblems } from './toolsets.js';
@@ -77,6 +79,7 @@ type SessionOrder = { type: 'none' };
 export function createHostFrom(parts: HostParts, options: HostOptions): Host {
   const { clock = systemClock, limits = {}, tools = [], agents = [] } = options;
   checkOptions(options);
+  const shared = tools.filter(isShared);
   const executors = new Map(Object.entries(parts.executors));
   const hooks = parts.hooks(options.hooks ?? [], { clock });
   const policy = parts.policy(options);
@@ -90,6 +93,7 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
     savedRules: policy.savedRules,
     hooks,
     hookPoints: new Set(hooks?.supportedHookPoints()),
+    credentials: options.credentials ?? memoryCredentials(),
     elicitation: options.elicitation ?? 'respond',
     store: options.store ?? parts.store(),
     appName: options.appName ?? 'troupe',
@@ -97,9 +101,10 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
     permits: createPermits(limits),
     toolTimeoutMs: limits.toolTimeoutMs ?? DEFAULT_TOOL_TIMEOUT_MS,
     abortTimeoutMs: limits.abortTimeoutMs ?? DEFAULT_ABORT_TIMEOUT_MS,
-    hostTools: new Map(tools.flatMap((tool) => (isToolset(tool) ? [] : [[tool.name, tool] as const]))),
+    hostTools: new Map(shared.flatMap((tool) => (isToolset(tool) ? [] : [[tool.name, tool] as const]))),
     backends: createBackends(parts.backends),
     toolsets: undefined,
+    sessionTools: undefined,
     agents: new Map(agents.map((agent) => [agent.name, agent])),
     executors,
     patterns: new Set(Object.keys(parts.compositions)),
@@ -120,7 +125,8 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
       (message) => tellAll(core, message),
     );
   }
-  core.toolsets = withBackends(createToolsets(core, tools.filter(isToolset)), core.backends);
+  core.sessionTools = createSessionTools(core, tools);
+  core.toolsets = withBackends(createToolsets(core, shared.filter(isToolset)), core.backends);
   core.sessionLogic = wireSession(core, parts.compositions, { isInspected: options.inspect !== undefined });
   const sessions = createChildPool<SessionOrder>((_, own) => {
     pool = own;
@@ -203,7 +209,7 @@ async function closeHost(core: HostCore, drainMs: number): Promise<void> {
   for (const { root } of [...core.trees.values()]) stopRun(root, abortStop('the host is being closed', 'host'));
   await left;
   await allClosed();
-  const released = core.toolsets?.close();
+  const released = Promise.all([core.toolsets?.close(), core.sessionTools?.closeAll()]);
   if (core.strays.size > 0) await within(core, Promise.all(core.strays), core.abortTimeoutMs);
   await released;
 }
@@ -247,8 +253,9 @@ function checkOptions(options: HostOptions): void {
       problems.push({ code: 'INVALID_OPTION', path: 'hooks', message });
     }
   }
-  twice(options.tools ?? [], 'tools');
-  problems.push(...toolsetProblems(options.tools ?? []));
+  const shared = (options.tools ?? []).filter(isShared);
+  twice(shared, 'tools');
+  problems.push(...toolsetProblems(shared));
   twice(options.agents ?? [], 'agents');
   const { elicitation } = options;
   if (

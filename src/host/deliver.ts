@@ -6,13 +6,14 @@ import type {
   ToolResultData,
 } from '../contracts/index.js';
 import { TroupeError } from '../kernel/errors.js';
+import { isFunctionAgent } from '../kernel/function-executor.js';
 import { jsonFault } from '../kernel/json-value.js';
 import { narrowPermissionMode } from '../kernel/narrow.js';
 import { parseThreadId } from '../kernel/thread-id.js';
 import { toToolResult } from '../kernel/tool-result.js';
 import { compileAgent } from './compile-agent.js';
 import { areParts } from './given-data.js';
-import { assertDescriptors, assertMode } from './open-session.js';
+import { assertDescriptors, assertMode, compilingHost } from './open-session.js';
 import { checkAnswer, type Question, settle } from './questions.js';
 import { notice, publish, threadsFrom } from './session-tree.js';
 import type { Thread, Tree } from './thread.js';
@@ -93,7 +94,10 @@ export function applyUpdate(tree: Tree, update: SessionUpdateData): void {
     // What runs in process stays: an update brings descriptors only.
     assertDescriptors(tools);
     const runTools = [...tree.runTools.filter((tool) => 'kind' in tool), ...tools];
-    root.agent = compileAgent(host, root.agent.definition, { runTools, model: model ?? settings.model });
+    root.agent = compileAgent(compilingHost(host, tree.sessionId, tree.userId), root.agent.definition, {
+      runTools,
+      model: model ?? settings.model,
+    });
     tree.runTools = runTools;
   }
   if (model !== undefined) settings.model = model;
@@ -142,6 +146,12 @@ function steerThread(thread: Thread, steer: SteerData, words: SteerData | undefi
     if (live.length > 0) for (const child of live) steerThread(child, steer, words);
     // Nobody is there right now: whoever begins next takes it.
     else if (words !== undefined) thread.steers.push(words);
+    return;
+  }
+  if (isFunctionAgent(thread.agent.driver.descriptor)) {
+    // A function hears nothing: whoever begins next in its composition takes it.
+    const { parent } = thread;
+    if (words !== undefined && parent !== undefined && !parent.steers.includes(words)) parent.steers.push(words);
     return;
   }
   if (words !== undefined) thread.steers.push(words);

@@ -1,7 +1,14 @@
 import type { AgentEventDraft } from '../contracts/index.js';
 
 /** Kinds that the host reads back from a log. */
-const HOST_KINDS: ReadonlySet<string> = new Set(['tool_started', 'stale_result', 'context', 'decision', 'interrupted']);
+const HOST_KINDS: ReadonlySet<string> = new Set([
+  'tool_started',
+  'tool_pending',
+  'stale_result',
+  'context',
+  'decision',
+  'interrupted',
+]);
 /** The host stamps these: where an event comes from is not the executor's to say. */
 const STAMPED = ['id', 'seq', 'timestamp', 'threadId', 'agentId', 'runId', 'streamId'];
 

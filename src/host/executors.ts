@@ -7,8 +7,9 @@ import type {
   ToolProvider,
 } from '../contracts/index.js';
 import { describeError, TroupeError } from '../kernel/errors.js';
+import { isFunctionAgent } from '../kernel/function-executor.js';
 import { foreignExecutor } from './foreign-session.js';
-import { FUNCTION_EXECUTOR, functionExecutor } from './function-node.js';
+import { functionExecutor } from './function-node.js';
 import type { HostCore } from './host-core.js';
 import { ask } from './questions.js';
 import { notice } from './session-tree.js';
@@ -21,7 +22,7 @@ import { showOwnCall } from './tool-call.js';
  * the host's sight and no policy rule grants it by name.
  */
 export function createExecutor(thread: Thread): Executor {
-  if (thread.agent.driver.descriptor.executor === FUNCTION_EXECUTOR) return functionExecutor(thread);
+  if (isFunctionAgent(thread.agent.driver.descriptor)) return functionExecutor(thread);
   const executor = prepareExecutor(thread.tree, thread.agent, () => thread);
   // What it does nobody here sees.
   if (executor.opaque) markSideEffect(thread);

@@ -7,9 +7,6 @@ import { resultsOf } from './results.js';
 import { commitUpdates } from './state-updates.js';
 import type { Thread } from './thread.js';
 
-/** What an agent that is a plain function is run by: the host itself. */
-export const FUNCTION_EXECUTOR = 'function';
-
 /** What such a function is given. */
 interface FunctionContext {
   readonly input: unknown;

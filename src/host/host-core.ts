@@ -3,6 +3,7 @@ import type { SessionInput } from '../../machines/session.events.js';
 import type {
   AgentDefinition,
   Clock,
+  CredentialStore,
   ExecutorCreator,
   LifecycleInterceptor,
   ModelInterface,
@@ -17,6 +18,7 @@ import type { Stamp } from '../kernel/stamp.js';
 import type { TurnoverMap } from '../kernel/turnover-map.js';
 import type { Backends } from './backends.js';
 import type { Permits } from './permits.js';
+import type { SessionTools } from './session-tools.js';
 import type { CompiledAgent, Thread, Tree } from './thread.js';
 import type { Toolsets } from './toolsets.js';
 import type { Tracing } from './tracing.js';
@@ -42,6 +44,7 @@ export interface HostCore {
   readonly hooks: LifecycleInterceptor | undefined;
   /** Points that some hook listens to. */
   readonly hookPoints: ReadonlySet<string>;
+  readonly credentials: CredentialStore;
   readonly elicitation: ElicitationCallback | 'respond' | 'deny';
   readonly store: SessionProvider;
   readonly appName: string;
@@ -55,6 +58,8 @@ export interface HostCore {
   readonly backends: Backends;
   /** Nothing: the host has none. */
   toolsets: Toolsets | undefined;
+  /** Nothing: every session has the same tools. */
+  sessionTools: SessionTools | undefined;
   readonly agents: ReadonlyMap<string, AgentDefinition>;
   readonly executors: ReadonlyMap<string, ExecutorCreator>;
   /** Patterns whose runs are carried by a logic of their own, and `hierarchical`. */

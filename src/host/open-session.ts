@@ -15,7 +15,12 @@ import type { RunOptions } from './types.js';
 const SESSION_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 
 /** Checks everything that can be checked before anything runs. Throws `TroupeError`. */
-export function prepare(host: HostCore, agent: AgentDefinition, options: RunOptions): CompiledAgent {
+export function prepare(
+  host: HostCore,
+  agent: AgentDefinition,
+  options: RunOptions,
+  session: string | undefined = options.sessionId,
+): CompiledAgent {
   if (host.isClosing) throw new TroupeError({ code: 'HOST_CLOSED', message: 'this host is closed; make a new one' });
   throwProblems(runOptionFaults(options), 'INVALID_OPTION');
   if (typeof agent !== 'object' || agent === null || agent.kind !== 'agent') {
@@ -28,7 +33,7 @@ export function prepare(host: HostCore, agent: AgentDefinition, options: RunOpti
   if (sessionId !== undefined) assertSessionId(sessionId);
   if (permissionMode !== undefined) assertMode(permissionMode);
   assertDescriptors(tools);
-  return compileAgent(host, agent, { runTools: tools, model });
+  return compileAgent(compilingHost(host, session, options.userId), agent, { runTools: tools, model });
 }
 
 export function assertSessionId(sessionId: string): void {
@@ -37,6 +42,12 @@ export function assertSessionId(sessionId: string): void {
     code: 'INVALID_SESSION_ID',
     message: `"${String(sessionId).slice(0, 60)}" is no session id: letters, digits, ".", "_" and "-", at most 128`,
   });
+}
+
+/** The host with the tools that a session has of its own. */
+export function compilingHost(host: HostCore, sessionId: string | undefined, userId: string | undefined): HostCore {
+  if (host.sessionTools === undefined || sessionId === undefined) return host;
+  return { ...host, ...host.sessionTools.hostFor(sessionId, userId) };
 }
 
 /** Tools without code come as they are: what is wrong with them is told before anything runs, all at once. */
@@ -179,6 +190,7 @@ export function begin(
   }
   const tree = createTree(host, agent, {
     sessionId,
+    userId: options.userId ?? handle?.head?.metadata.userId ?? 'local',
     handle,
     runTools: options.tools ?? [],
     settings: {
@@ -197,7 +209,6 @@ export function begin(
     }),
   });
   tree.traceContext = options.traceContext;
-  tree.userId = options.userId ?? handle?.head?.metadata.userId ?? 'local';
   if (past !== undefined) applyPast(tree, past);
   const { root } = tree;
   if (agent.behaviour === 'turn' && agent.driver.descriptor.executor !== 'local')
@@ -251,7 +262,9 @@ export function closeTree(tree: Tree, reason: string): void {
   host.trees.delete(sessionId);
   tree.merge.end();
   const durable = settled(tree);
-  const closing = durable === undefined ? closeLog(tree) : durable.then(() => closeLog(tree));
+  const released = host.sessionTools?.close(sessionId);
+  const written = durable === undefined ? closeLog(tree) : durable.then(() => closeLog(tree));
+  const closing = released === undefined ? written : Promise.all([released, written]).then(() => {});
   if (closing === undefined) return tree.onClosed?.();
   const closed = closing.then(() => {
     host.closing.delete(sessionId);

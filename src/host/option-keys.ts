@@ -12,6 +12,7 @@ const HOST_KEYS: Keys<Required<HostOptions>> = {
   userPolicyFile: true,
   hooks: true,
   elicitation: true,
+  credentials: true,
   agents: true,
   appName: true,
   store: true,
@@ -83,11 +84,18 @@ const HOST_CHECKS: Partial<Record<keyof HostOptions, Check>> = {
     }
     return undefined;
   },
-  tools: listOf('tools'),
+  tools: must(
+    (value) => Array.isArray(value) && value.every((one) => typeof one === 'function' || isObject(one)),
+    'a list of tools, toolsets and functions that make a tool',
+  ),
   policy: listOf('rule sets and evaluators'),
   userPolicyFile: must((value) => typeof value === 'string' && value !== '', 'the path of a file'),
   hooks: listOf('hooks'),
   agents: listOf('agents'),
+  credentials: must(
+    (value) => hasMethods(value, ['get', 'set', 'delete']),
+    'a store of credentials (get, set, delete)',
+  ),
   appName: text,
   store: must(
     (value) => hasMethods(value, ['create', 'load', 'list', 'delete']),

@@ -1,9 +1,9 @@
 import type {
   AgentEvent,
-  Bag,
   ElicitationAnswer,
   ElicitationRequest,
   ElicitationResponse,
+  Json,
 } from '../contracts/index.js';
 import { TroupeError } from '../kernel/errors.js';
 import { jsonFault } from '../kernel/json-value.js';
@@ -225,7 +225,9 @@ async function answerByCallback(
     });
     if (!question.settled) checkAnswer(question, answer);
   } catch (thrown) {
-    const text = thrown instanceof Error ? thrown.message : String(thrown);
+    const said = thrown instanceof Error ? thrown.message : String(thrown);
+    // What answers for credentials may have one in its words.
+    const text = request.kind === 'auth_required' ? 'who answers failed' : said;
     if (!question.settled)
       notice(thread, 'ELICITATION_FAILED', 'warning', `the answer to "${request.message}" failed: ${text}`);
     answer = { action: 'cancel', _meta: { reason: text } };
@@ -294,14 +296,41 @@ export function settle(
     leave(tree);
   };
   const durable = settled(tree);
-  if (durable === undefined) goOn();
-  else void durable.then(goOn);
+  const kept = question.request.kind === 'auth_required' ? keepCredential(question, response) : undefined;
+  if (durable === undefined && kept === undefined) goOn();
+  else void Promise.all([durable, kept]).then(goOn);
+}
+
+/** It is there for the tools of its user before who asked goes on. Never rejects. */
+function keepCredential(
+  { thread, request }: Question,
+  { action, content }: ElicitationResponse,
+): undefined | Promise<void> {
+  if (action !== 'accept' || content?.credential === undefined) return undefined;
+  const { host, userId } = thread.tree;
+  const named = request.context?.provider;
+  const provider = typeof named === 'string' && named !== '' ? named : thread.agentId;
+  const failed = () =>
+    notice(
+      thread,
+      'CREDENTIAL_NOT_KEPT',
+      'warning',
+      `the credential for ${provider} could not be kept: it will be asked for again`,
+    );
+  return (async () => host.credentials.set({ userId, provider }, content.credential as Json))().catch(failed);
 }
 
 /** A credential goes to who asked for it, never into the log. */
-function withoutSecrets(question: Question, response: ElicitationResponse): ElicitationResponse {
-  if (question.request.kind !== 'auth_required' || response.content === undefined) return response;
-  return { ...response, content: { withheld: true } as Bag };
+function withoutSecrets({ request }: Question, response: ElicitationResponse): ElicitationResponse {
+  if (request.kind !== 'auth_required') return response;
+  const { requestId, action, content, _meta } = response;
+  const reason = action === 'cancel' && content === undefined ? _meta?.reason : undefined;
+  return {
+    requestId,
+    action,
+    ...(content !== undefined && { content: { withheld: true } }),
+    ...(typeof reason === 'string' && { _meta: { reason } }),
+  };
 }
 
 /** Closes a question without an answer. */

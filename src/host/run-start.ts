@@ -1,6 +1,7 @@
 import type { AgentEventDraft, Bag, ContentPart } from '../contracts/index.js';
 import { textOf, toParts } from '../kernel/content.js';
 import { TroupeError } from '../kernel/errors.js';
+import { isFunctionAgent } from '../kernel/function-executor.js';
 import { sameJson } from '../kernel/json-value.js';
 import { narrowContentPart } from '../kernel/narrow.js';
 import { isDefaultInputSchema, validateJson } from '../kernel/schema.js';
@@ -211,6 +212,7 @@ export function beginRun(
  * composition could take go to whoever begins next.
  */
 export function publishSteers(thread: Thread): void {
+  if (isFunctionAgent(thread.agent.driver.descriptor)) return;
   for (let at = thread.parent; at !== undefined && at.agent.behaviour !== 'turn'; at = at.parent) {
     if (at.steers.length > 0) thread.steers.push(...at.steers.splice(0));
   }

@@ -5,7 +5,7 @@ import { applyUpdate, cancelRequest, respondTo, steerTree } from './deliver.js';
 import { abortStop, stopRun } from './end-run.js';
 import { assertSteer, assertUpdate } from './given-data.js';
 import type { HostCore } from './host-core.js';
-import { announce, openTree, prepare } from './open-session.js';
+import { announce, isOpen, openTree, prepare } from './open-session.js';
 import { openResumed } from './recovery/resume.js';
 import { consumeAfter } from './replay.js';
 import { admitInput, beginRun, publishInitialize, type RunInput, toRunInput } from './run-start.js';
@@ -22,8 +22,25 @@ export function startRun<Output>(
   input: string | readonly ContentPart[] | object,
   options: RunOptions,
 ): Run<Output> {
-  const compiled = prepare(host, agent, options);
   const sessionId = options.sessionId ?? newSessionId();
+  const isTaken = host.trees.has(sessionId) || host.opening.has(sessionId);
+  if (host.sessionTools !== undefined && isTaken) throw isOpen(sessionId);
+  try {
+    return startWith(host, agent, input, options, sessionId);
+  } catch (thrown) {
+    void host.sessionTools?.close(sessionId);
+    throw thrown;
+  }
+}
+
+function startWith<Output>(
+  host: HostCore,
+  agent: AgentDefinition,
+  input: string | readonly ContentPart[] | object,
+  options: RunOptions,
+  sessionId: string,
+): Run<Output> {
+  const compiled = prepare(host, agent, options, sessionId);
   const run = new HostRun<Output>(host, sessionId);
   const admitted = admitInput(compiled, toRunInput(compiled, input));
   const tools = host.toolsets?.ready(agent);
@@ -33,7 +50,8 @@ export function startRun<Output>(
     const stopped = (stop: () => void) => {
       run.onAbortEarly = stop;
     };
-    const known = tools && unlessStopped(tools, options.signal, stopped).then(() => prepare(host, agent, options));
+    const known =
+      tools && unlessStopped(tools, options.signal, stopped).then(() => prepare(host, agent, options, sessionId));
     const opening = async (): Promise<[Tree, RunInput]> => {
       const [ready, as = compiled] = await Promise.all([admitted, known]);
       host.opening.delete(sessionId);
@@ -105,6 +123,7 @@ class HostRun<Output> implements Run<Output> {
     this.#opening = opening
       .then(([tree, input]) => this.begin(tree, input, signal))
       .catch((thrown) => {
+        if (this.#tree === undefined) void this.host.sessionTools?.close(this.sessionId);
         this.#hasEnded = true;
         this.#reject(thrown);
         throw thrown;

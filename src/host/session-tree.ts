@@ -31,6 +31,7 @@ export function createTree(
   agent: CompiledAgent,
   options: {
     sessionId: string;
+    userId: string;
     handle: SessionHandle | undefined;
     settings: TreeSettings;
     runTools: Tree['runTools'];
@@ -57,6 +58,7 @@ const NO_STATE = createStateScope({ declaration: {} });
 class SessionTree implements Tree {
   readonly host: HostCore;
   readonly sessionId: string;
+  readonly userId: string;
   handle: SessionHandle | undefined;
   readonly settings: TreeSettings;
   readonly merge: Tree['merge'];
@@ -80,7 +82,6 @@ class SessionTree implements Tree {
   onStaleResult: Tree['onStaleResult'];
   recovery: Tree['recovery'];
   storeError: Tree['storeError'];
-  userId = 'local';
   traceContext: Tree['traceContext'];
   #questions: Tree['questions'] | undefined;
   #consumerCalls: Tree['consumerCalls'] | undefined;
@@ -90,6 +91,7 @@ class SessionTree implements Tree {
   constructor(host: HostCore, options: Parameters<typeof createTree>[2]) {
     this.host = host;
     this.sessionId = options.sessionId;
+    this.userId = options.userId;
     this.handle = options.handle;
     this.settings = options.settings;
     this.runTools = options.runTools;

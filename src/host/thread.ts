@@ -182,6 +182,8 @@ export interface TreeSettings {
 export interface Tree {
   readonly host: HostCore;
   readonly sessionId: string;
+  /** Whose session it is: what is kept for one user is not for another. */
+  readonly userId: string;
   /** Nothing: nothing is logged; also from where the session is taken back on. */
   handle: SessionHandle | undefined;
   readonly merge: EventMerge<Thread>;
@@ -225,7 +227,6 @@ export interface Tree {
   /** Of a tree that was taken up in the middle of a run. */
   recovery: Recovery | undefined;
   storeError: { code: string; message: string } | undefined;
-  userId: string;
   /** What the caller's own trace says of this run. */
   traceContext: TraceContext | undefined;
 }

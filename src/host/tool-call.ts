@@ -9,6 +9,7 @@ import type {
   ToolResultData,
 } from '../contracts/index.js';
 import { describeError } from '../kernel/errors.js';
+import { jsonFault } from '../kernel/json-value.js';
 import type { CallState, StateUpdate } from '../kernel/state.js';
 import { errorResult } from '../kernel/tool-result.js';
 import { type Activity, endActivity } from './activity.js';
@@ -178,6 +179,9 @@ export function newCall(
   return call;
 }
 
+/** Characters that no JSON of more than 500 levels is shorter than. */
+const SHALLOW = 1_000;
+
 /**
  * Arguments as the call has them, a copy that nobody can reach into, and as its event shows them. Blank text is none.
  * What could not be read, or is no JSON, never runs.
@@ -191,7 +195,12 @@ function readArgs({ args, _meta }: AgentEventDraft<'tool_request'>): {
   const isNone = args === undefined || args === null || (typeof args === 'string' && args.trim() === '');
   if (isNone) return { args: {}, shown: {}, brokenArgs: undefined };
   try {
-    return { args: JSON.parse(JSON.stringify(args)), shown: args, brokenArgs: undefined };
+    const text = JSON.stringify(args);
+    // Deeper than this two actions could not be told apart: see `canonicalJson`.
+    const read: unknown = JSON.parse(text);
+    const fault = text.length > SHALLOW ? jsonFault(read) : undefined;
+    if (fault !== undefined) return { args: {}, shown: {}, brokenArgs: `it is nested deeper than is read` };
+    return { args: read, shown: args, brokenArgs: undefined };
   } catch (thrown) {
     return { args: {}, shown: {}, brokenArgs: describeError(thrown).message };
   }

@@ -120,6 +120,7 @@ async function takeAnswer(call: Call, answer: ElicitationResponse): Promise<Tool
   if (call.run.stop !== undefined) return errorResult('cancelled', 'cancelled: the run is being stopped');
   const { outcome, modifiedArgs } = answer.content ?? {};
   if (answer.action !== 'accept' || outcome === 'cancel') return declined(call, answer);
+  if (outcome === 'modify' && modifiedArgs === undefined) return declined(call, { ...answer, action: 'cancel' });
   if (modifiedArgs !== undefined) {
     call.args = copyArgs(modifiedArgs);
     const unfit = await validateArgs(call);

@@ -1,4 +1,5 @@
 import type { ToolCallRequest, ToolResultData } from '../contracts/index.js';
+import { isPending, type Pending } from '../kernel/pending.js';
 import { errorResult, thrownResult, toToolResult } from '../kernel/tool-result.js';
 import { beginActivity, beginWait, endActivity, endWait } from './activity.js';
 import { builtinTools } from './builtin-tools.js';
@@ -85,7 +86,8 @@ async function runEntry(call: Call): Promise<ToolOutcome> {
     return delegated.finally(() => endWait(call));
   }
   if (!entry?.readOnly && !entry?.idempotent) markSideEffect(thread);
-  if (entry?.isConsumers || !thread.tree.settings.hostToolExecution) return { result: await askConsumer(call) };
+  if (call.past?.isPending || entry?.isConsumers || !thread.tree.settings.hostToolExecution)
+    return { result: await askOutside(call) };
   const { permits } = thread.tree.host;
   if (permits.isFree()) return { result: await runTool(call, undefined) };
   // A call that is cancelled while it waits for its place gives up the wait.
@@ -94,8 +96,9 @@ async function runEntry(call: Call): Promise<ToolOutcome> {
   return { result: await runTool(call, await permits.take(undefined, waiting.signal)) };
 }
 
-/** Waits for the consumer's `tool_result`; meanwhile nothing of this call is under way. */
-function askConsumer(call: Call): Promise<ToolResultData> {
+/** Waits for a `tool_result` from outside; meanwhile nothing of this call is under way. */
+function askOutside(call: Call): Promise<ToolResultData> {
+  if (isDone(call)) return Promise.resolve(errorResult('cancelled', 'cancelled'));
   const { tree } = call.thread;
   return new Promise((resolve) => {
     let isAnswered = false;
@@ -115,7 +118,19 @@ function askConsumer(call: Call): Promise<ToolResultData> {
   });
 }
 
+/** A call whose tool has no result yet stays open: whoever has the ticket brings it. */
 async function runTool(call: Call, release: (() => void) | undefined): Promise<ToolResultData> {
+  const outcome = await runCode(call, release);
+  if (!isPending(outcome)) return outcome;
+  if (!isDone(call)) {
+    const { ticket } = outcome;
+    const data = { requestId: call.requestId, ...(ticket !== undefined && { ticket }) };
+    publish(call.thread, { type: 'custom', kind: 'tool_pending', data, source: 'host' });
+  }
+  return askOutside(call);
+}
+
+async function runCode(call: Call, release: (() => void) | undefined): Promise<ToolResultData | Pending> {
   const { thread, entry } = call;
   const tool = entry?.tool;
   if (tool === undefined || isDone(call)) {
@@ -127,12 +142,12 @@ async function runTool(call: Call, release: (() => void) | undefined): Promise<T
   const occupancy = new Occupancy(call, release);
   try {
     const returned = tool.execute(argsFor(call) as never, new CallContext(call, occupancy));
-    if (!isThenable(returned) && !isGenerator(returned)) return toToolResult(returned);
-    const work = isGenerator(returned) ? drain(call, returned) : Promise.resolve(returned).then(toToolResult);
+    if (!isThenable(returned) && !isGenerator(returned)) return toOutcome(returned);
+    const work = isGenerator(returned) ? drain(call, returned) : Promise.resolve(returned).then(toOutcome);
     const timeoutMs = tool.timeoutMs ?? thread.tree.host.toolTimeoutMs;
-    return await new Promise<ToolResultData>((resolve) => {
+    return await new Promise<ToolResultData | Pending>((resolve) => {
       let isSettled = false;
-      const settle = (result: ToolResultData, isLeftBehind: boolean) => {
+      const settle = (result: ToolResultData | Pending, isLeftBehind: boolean) => {
         if (isSettled) return;
         isSettled = true;
         occupancy.end();
@@ -162,10 +177,12 @@ const isThenable = (value: unknown): value is PromiseLike<unknown> =>
 const isGenerator = (value: unknown): value is AsyncGenerator<unknown, unknown> =>
   typeof value === 'object' && value !== null && Symbol.asyncIterator in value && 'next' in value;
 
-async function drain(call: Call, generator: AsyncGenerator<unknown, unknown>): Promise<ToolResultData> {
+const toOutcome = (value: unknown): ToolResultData | Pending => (isPending(value) ? value : toToolResult(value));
+
+async function drain(call: Call, generator: AsyncGenerator<unknown, unknown>): Promise<ToolResultData | Pending> {
   for (;;) {
     const step = await generator.next();
-    if (step.done) return toToolResult(step.value);
+    if (step.done) return toOutcome(step.value);
     if (call.stage === 'done') {
       void generator.return(undefined).catch(() => {});
       return errorResult('cancelled', 'cancelled');
@@ -177,12 +194,12 @@ async function drain(call: Call, generator: AsyncGenerator<unknown, unknown>): P
 }
 
 /** A tool that goes on after its call has been answered: closing the host waits for it a while. */
-function leaveBehind(call: Call, work: Promise<ToolResultData>): void {
+function leaveBehind(call: Call, work: Promise<ToolResultData | Pending>): void {
   const { tree } = call.thread;
   const { strays } = tree.host;
   const stray: Promise<unknown> = work
     .catch(thrownResult)
-    .then((result) => tree.onStaleResult?.(call, result))
+    .then((result) => (isPending(result) ? undefined : tree.onStaleResult?.(call, result)))
     .finally(() => strays.delete(stray));
   strays.add(stray);
 }

@@ -9,6 +9,7 @@ import type {
   ContentPart,
   ContextBudget,
   CostTotals,
+  CredentialStore,
   ElicitationAnswer,
   ElicitationRequest,
   ExecutionState,
@@ -23,6 +24,7 @@ import type {
   PolicyEvaluator,
   SessionProvider,
   SessionSummary,
+  SessionToolset,
   SessionUpdateData,
   SteerData,
   StreamEndData,
@@ -30,6 +32,7 @@ import type {
   TelemetryBridge,
   ToolDefinition,
   ToolDescriptor,
+  ToolFactory,
   ToolResultData,
   Toolset,
   TraceContext,
@@ -56,8 +59,8 @@ export interface HostLimits {
 export interface HostOptions {
   /** Provider name → model, or a factory of models by the name after `provider/`. `gemini`, `openai`, `openrouter` are built in. */
   models?: Record<string, ModelInterface | ModelFactory>;
-  /** Tools, and toolsets that are opened before the first run that may use them. */
-  tools?: readonly (ToolDefinition | Toolset)[];
+  /** Tools, toolsets that are opened before the first run that may use them, and what makes tools for each session. */
+  tools?: readonly (ToolDefinition | Toolset | ToolFactory | SessionToolset)[];
   /** Rule sets (merged by tier and priority) and evaluators (the strictest decides). */
   policy?: readonly (PolicyRuleSet | PolicyEvaluator)[];
   /** The user's own rules (TOML), which count like those of `policy`; where "always and save" writes. Need not exist yet. */
@@ -65,6 +68,8 @@ export interface HostOptions {
   hooks?: readonly (AnyHookDefinition | LifecycleInterceptor)[];
   /** Default `respond`: questions are events, answered through `run.respond`. `deny`: there is nobody to ask. */
   elicitation?: ElicitationCallback | 'respond' | 'deny';
+  /** Where answers to `auth_required` are kept. Default: in memory. */
+  credentials?: CredentialStore;
   /** Agents known by name. */
   agents?: readonly AgentDefinition[];
   appName?: string;

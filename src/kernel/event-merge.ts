@@ -57,7 +57,8 @@ export interface EventMerge<O extends Origin = Origin> {
    * Undefined while another one is open.
    */
   consume(): { reader: MergeReader; complete: boolean } | undefined;
-  /** A reader that nobody waits for. It is told once per round of the event loop; `lost` when it fell too far behind. */
+  /** A reader that nobody waits for. It is told once per round of the event loop, sees
+   * what a busy run publishes after it, and is told by `onLost` that it fell too far behind. */
   observe(onLost: () => void): MergeReader;
   /** Nothing more comes: observers end once they have read what there is. */
   end(): void;
@@ -110,6 +111,7 @@ class Merge<O extends Origin> implements EventMerge<O>, MergeSource {
   #wakeScheduled = false;
   #hasEnded = false;
   #sinceLagCheck = 0;
+  #shownAtSeq = 0;
   #sinceTurn = 0;
   #held: Entry | undefined;
   #heldUntilSeq = 0;
@@ -386,12 +388,27 @@ class Merge<O extends Origin> implements EventMerge<O>, MergeSource {
   #tellObservers(): void {
     if (!this.#wakeScheduled) {
       this.#wakeScheduled = true;
-      setImmediate(() => {
-        this.#wakeScheduled = false;
-        for (const observer of [...(this.observers ?? [])]) observer.wake();
-      });
+      setImmediate(() => this.#showObservers());
     }
     if (++this.#sinceLagCheck >= LAG_CHECK_EVERY) this.#cutLaggards();
+  }
+
+  /**
+   * What a run publishes as fast as it can, its observers see after it: together they are shown a part of it meanwhile,
+   * or they would take several times as long as the run itself.
+   */
+  #showObservers(): void {
+    this.#wakeScheduled = false;
+    const observers = [...(this.observers ?? [])];
+    const published = this.seq - this.#shownAtSeq;
+    this.#shownAtSeq = this.seq;
+    const together = published < BUSY ? ROUND : published / BUSY_SHARE;
+    const room = Math.max(1, Math.floor(together / observers.length));
+    let isBehind = false;
+    for (const observer of observers) if (observer.show(room)) isBehind = true;
+    if (!isBehind || this.#wakeScheduled) return;
+    this.#wakeScheduled = true;
+    setImmediate(() => this.#showObservers());
   }
 
   #cutLaggards(): void {
@@ -407,6 +424,11 @@ class Merge<O extends Origin> implements EventMerge<O>, MergeSource {
 const LAG_CHECK_EVERY = 1024;
 /** Positions that are reserved at once. */
 const RESERVED_AHEAD = 4096;
+/** Events in one round of the event loop that only a run which waits for nothing publishes. */
+const BUSY = 128;
+/** Entries that all observers together are shown in a round: of a busy one a part, else a number. */
+const BUSY_SHARE = 10;
+const ROUND = 2048;
 /** Events of a stream that never waits, between two turns of the event loop. */
 const TURN_EVERY = 512;
 

@@ -40,7 +40,7 @@ export class Reader implements MergeReader {
   readonly #merge: MergeSource;
   readonly #onLost: (() => void) | undefined;
 
-  /** With `onLost` it is an observer: it is shown what is there once per round of the event loop, and may lag. */
+  /** With `onLost` it is an observer: it is shown some of what is there once per round of the event loop, and may lag. */
   constructor(merge: MergeSource, from: Entry, onLost?: () => void) {
     this.#merge = merge;
     this.at = from;
@@ -57,8 +57,17 @@ export class Reader implements MergeReader {
     });
   }
 
+  /** Observers: shows up to `room` entries more. True: there are others behind them. */
+  show(room: number): boolean {
+    let shown = this.#shown;
+    if (shown === undefined || this.at === undefined) return false;
+    for (let left = room; left > 0 && shown.next !== undefined; left--) shown = shown.next;
+    this.#shown = shown;
+    this.wake();
+    return shown.next !== undefined;
+  }
+
   wake(): void {
-    if (this.#shown !== undefined) this.#shown = this.#merge.tail;
     const { resolve } = this;
     if (resolve === undefined) return;
     const taken = this.#take();
@@ -74,7 +83,8 @@ export class Reader implements MergeReader {
   finish(): void {
     if (this.closed || this.#last !== undefined) return;
     this.#last = this.#merge.tail;
-    this.#merge.detach(this);
+    // An observer is still to be shown what is there.
+    if (this.#shown === undefined) this.#merge.detach(this);
     this.wake();
   }
 
@@ -107,6 +117,7 @@ export class Reader implements MergeReader {
   #isDone(): boolean {
     if (this.closed) return true;
     if (this.#last === undefined || this.at !== this.#last) return false;
+    if (this.#shown !== undefined) this.#merge.detach(this);
     // A reader that is kept must not keep what is published after its end.
     this.closed = true;
     this.at = undefined;

@@ -1,3 +1,5 @@
+/** So many may go before a new table is begun: one with every entry would cost more than it saves. */
+const FEW = 32;
 /** Entries that are copied without anybody noticing. */
 const SMALL = 1024;
 
@@ -30,7 +32,8 @@ export class TurnoverMap<K, V> {
 
   delete(key: K): boolean {
     if (!this.#map.delete(key)) return false;
-    if (++this.#gone > this.#map.size && this.#map.size <= SMALL) {
+    const { size } = this.#map;
+    if (++this.#gone > FEW && this.#gone > size && size <= SMALL) {
       this.#gone = 0;
       this.#map = new Map(this.#map);
     }

@@ -69,6 +69,8 @@ export function createPolicyEngine(
       return explainDecision(request, of, each);
     },
     async alwaysRules(request) {
+      // No name of a tool, and as a rule about more than this one.
+      if (request.action === '' || request.action.includes('*')) return undefined;
       const line = commandLineOf(request, rules);
       if (line !== undefined) return alwaysRulesForLine(request, await judgeLine(request, line), await loadShell());
       if (judge(rules, request, { kind: 'call' })?.outcome === 'allow') return undefined;

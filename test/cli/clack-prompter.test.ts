@@ -13,7 +13,7 @@ async function setUp() {
     shown += chunk.toString();
   });
   const withdraw = new AbortController();
-  const prompter = await createClackPrompter({ input, output, signal: withdraw.signal });
+  const prompter = await createClackPrompter({ input, output, env: {}, signal: withdraw.signal });
   return { input, output, withdraw, prompter, shown: () => shown };
 }
 
@@ -48,7 +48,7 @@ test('keys pressed before a question was shown do not answer it', async () => {
   input.write(keys.enter);
   const output = new PassThrough();
   output.resume();
-  const prompter = await createClackPrompter({ input, output, signal: new AbortController().signal });
+  const prompter = await createClackPrompter({ input, output, env: {}, signal: new AbortController().signal });
   const asked = prompter.choose(fruit);
   for (const key of [keys.down, keys.enter]) {
     await new Promise((resolve) => setImmediate(resolve));

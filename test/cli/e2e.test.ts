@@ -127,6 +127,55 @@ test('without a terminal a tool that needs approval is denied and does not run; 
   expect(['denied', 'yes', 'no'].filter((name) => existsSync(join(cwd, `${name}.txt`)))).toEqual(['yes']);
 });
 
+test('run --policy lets what the file allows happen, and nothing else; a file with a fault stops it', async () => {
+  await writeFile(
+    join(cwd, 'editor.agent.md'),
+    '---\nname: editor\ndescription: Edits.\nmodel: scripted\ntools: [write_file, run_shell_command]\n---\nGo.\n',
+  );
+  await script(
+    'edits',
+    {
+      toolCalls: [
+        { name: 'write_file', args: { path: 'docs/a.md', content: 'a' } },
+        { name: 'write_file', args: { path: 'b.md', content: 'b' } },
+        { name: 'run_shell_command', args: { command: 'echo hi' } },
+        { name: 'run_shell_command', args: { command: 'echo hi; touch c' } },
+      ],
+    },
+    { text: 'done' },
+  );
+  await writeFile(
+    join(cwd, 'rules.toml'),
+    `[[rules]]
+toolName = "write_file"
+decision = "allow"
+argsPattern = '"path":"docs/'
+[[rules]]
+toolName = "run_shell_command"
+decision = "allow"
+commandPrefix = "echo"
+`,
+  );
+  const run = (...more: string[]) =>
+    troupe(['run', 'editor.agent.md', 'go', '--script', 'edits.json', '--json', ...more], { cwd });
+  const ended = await run('--policy', 'rules.toml');
+  expect([ended.code, ended.err]).toEqual([0, '']);
+  const outcomes = eventsOf(ended.out).flatMap((event) =>
+    event.type === 'tool_response' ? [`${event.name} ${event.errorType ?? 'ran'}`] : [],
+  );
+  expect(outcomes.sort()).toEqual([
+    'run_shell_command policy_denied',
+    'run_shell_command ran',
+    'write_file policy_denied',
+    'write_file ran',
+  ]);
+  expect(['docs/a.md', 'b.md', 'c'].filter((name) => existsSync(join(cwd, name)))).toEqual(['docs/a.md']);
+  await writeFile(join(cwd, 'bad.toml'), '[[rules]]\ntoolName = "write_file"\ndecision = "alow"\n');
+  const bad = await run('--policy', 'rules.toml', '--policy', 'bad.toml');
+  expect([bad.code, bad.out]).toEqual([2, '']);
+  expect(bad.err).toContain('bad.toml:3:rules[0].decision');
+});
+
 test('SIGINT aborts the run: a whole valid stream, exit code 130', async () => {
   const run = startTroupe(['run', 'solo.agent.md', 'go', '--script', 'slow.json', '--json'], { cwd });
   await run.until(/"role":"user"/);

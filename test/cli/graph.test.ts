@@ -218,6 +218,7 @@ test('a graph is drawn with its nodes and edges, as a team and as the machine th
   expect(Object.keys(config.states.running.states)).toEqual(['writer', 'count', 'critic']);
   expect(() => createMachine(config)).not.toThrow();
   const statechart = createMachine(JSON.parse(await graph({ format: 'xstate' }, review))).provide({
+    actors: Object.fromEntries(['writer', 'count', 'critic'].map((name) => [name, fromCallback(() => {})])),
     guards: { 'long enough': () => false },
   });
   let [state] = initialTransition(statechart);

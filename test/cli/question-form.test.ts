@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { askQuestion, confirmationLines, FormStopped } from '../../src/cli/question-form.js';
+import { confirmationLines } from '../../src/cli/confirmation.js';
+import { askQuestion, FormStopped } from '../../src/cli/question-form.js';
 import type { AgentEvent, JsonSchema } from '../../src/contracts/index.js';
 import { asks, confirms, eventList } from './event-list.js';
 import { scriptedPrompter } from './scripted-prompter.js';

@@ -40,6 +40,10 @@ export function scriptedPrompter(...answers: readonly Answer[]): ScriptedPrompte
         ? [...initial]
         : choices.filter((one) => labels.split(',').includes(one.label)).map((one) => one.value);
     },
+    async edit({ text }) {
+      const [word, typed] = next(`edit ${text}`);
+      return word === 'default' ? text : typed;
+    },
     async confirm({ message, initial }) {
       const [word] = next(message);
       return word === 'default' ? initial : word === 'yes';

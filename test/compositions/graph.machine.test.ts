@@ -1,9 +1,18 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type AnyMachineSnapshot, type EventObject, initialTransition, transition } from 'xstate';
+import {
+  type AnyMachineSnapshot,
+  createActor,
+  type EventObject,
+  fromCallback,
+  initialTransition,
+  transition,
+} from 'xstate';
 import { getAdjacencyMap } from 'xstate/graph';
-import { type GraphContext, graphMachine } from '../../compositions/graph.machine.js';
+import { graphComposition } from '../../compositions/graph.logic.js';
+import { type GraphContext, graphMachine, planMachine } from '../../compositions/graph.machine.js';
 import type { CompositionConfig } from '../../src/contracts/index.js';
+import { graph as defineGraph } from '../../src/define/graph.js';
 import type { GraphPlan } from '../../src/kernel/graph-plan.js';
 import { graphPlan } from '../../src/kernel/graph-plan.js';
 import { concluded, planOf, settled, stop, stopped, walk } from './paths.js';
@@ -30,7 +39,7 @@ const decided = (index: number, taken: readonly number[], failed = false) => ({
   taken,
   failed,
 });
-const run = (graph: GraphPlan, events: readonly EventObject[]) => walk(graphMachine(graph), input(graph), events);
+const run = (graph: GraphPlan, events: readonly EventObject[]) => walk(planMachine(graph), input(graph), events);
 const starts = (orders: readonly EventObject[]) =>
   orders.flatMap((order) =>
     order.type === 'crew.start' ? [order as unknown as { index: number; from: number[] }] : [],
@@ -141,7 +150,7 @@ test('walked with every event in every state, each state of each node is reached
     ],
     { joins: { c: 'all', d: 'any' }, maxSteps: 8 },
   );
-  const machine = graphMachine(graph).provide({ actions: { reportEnd: () => {} } } as never);
+  const machine = planMachine(graph).provide({ actions: { reportEnd: () => {} } } as never);
   const events = [0, 1, 2, 3].flatMap((index) => [
     ended(index),
     decided(index, edgesOf(graph, index)),
@@ -198,7 +207,7 @@ const graphs = fc
 test('whatever the graph and the order in which nodes end: it comes to an end, within its steps', () => {
   fc.assert(
     fc.property(graphs, fc.infiniteStream(fc.nat(1_000)), (graph, choices) => {
-      const machine = graphMachine(graph).provide({ actions: { reportEnd: () => {} } } as never);
+      const machine = planMachine(graph).provide({ actions: { reportEnd: () => {} } } as never);
       let [snapshot] = initialTransition(machine, input(graph) as never);
       const next = () => choices.next().value as number;
       for (let count = 0; snapshot.matches('running'); count++) {
@@ -219,5 +228,53 @@ test('whatever the graph and the order in which nodes end: it comes to an end, w
       expect(['stopping', 'concluding']).toContain(snapshot.value);
     }),
     { seed: 7, numRuns: 300 },
+  );
+});
+
+test('the logic that a host knows it by runs the machine of its plan, and goes on from what was kept of it', () => {
+  const orders: EventObject[] = [];
+  const crew = fromCallback(({ receive }) => receive((order) => orders.push(order)));
+  const logic = graphComposition.provide({ actors: { crew: crew as never } });
+  const first = createActor(logic, { input: input(diamond('all')) }).start();
+  first.send(ended(0));
+  first.send(ended(2));
+  const kept = JSON.parse(JSON.stringify(first.getPersistedSnapshot()));
+  first.stop();
+  const second = createActor(logic, { snapshot: kept }).start();
+  expect(second.getSnapshot().value).toEqual({ running: { a: 'idle', b: 'running', c: 'idle', d: 'waiting' } });
+  second.send(ended(1));
+  second.send(ended(3));
+  expect(orders.at(-1)).toEqual({ type: 'crew.conclude', conclusion: 'completed', end: 3 });
+  expect(begun(orders)).toEqual([0, 1, 2, 3]);
+  second.stop();
+});
+
+test('the machine of a definition is walked by itself, without an input', () => {
+  const team = defineGraph({
+    name: 'review',
+    nodes: { draft: () => 1, check: () => 2 },
+    edges: [
+      { from: 'draft', to: 'check' },
+      { from: 'check', to: 'draft', guard: () => true },
+    ],
+    start: 'draft',
+    end: 'check',
+    maxSteps: 2,
+  });
+  const machine = graphMachine(team.descriptor);
+  let [state] = initialTransition(machine);
+  const values: unknown[] = [state.value];
+  for (const event of [ended(0), ended(1), decided(1, [2])]) {
+    [state] = transition(machine, state, event as never);
+    values.push(state.value);
+  }
+  expect(values).toEqual([
+    { running: { draft: 'running', check: 'idle' } },
+    { running: { draft: 'idle', check: 'running' } },
+    { running: { draft: 'idle', check: 'deciding' } },
+    'stopping',
+  ]);
+  expect(() => graphMachine({ ...team.descriptor, composition: { pattern: 'loop', children: [] } })).toThrow(
+    '"review" is no graph',
   );
 });

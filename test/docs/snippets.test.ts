@@ -44,6 +44,8 @@ test('every program in the documents type-checks', () => {
       'troupe/contracts': source('contracts/index.ts'),
       'troupe/testing': source('testing/index.ts'),
       'troupe/executors/*': source('executors/*/index.ts'),
+      'troupe/compositions/*': [join(root, 'compositions', '*.machine.ts')],
+      xstate: [join(root, 'node_modules', 'xstate')],
       'troupe/*': source('*.ts'),
     },
   };
@@ -86,11 +88,17 @@ async function modules(): Promise<Record<string, unknown>> {
   const named = new Set(
     runnable.flatMap(({ code: text }) => [...text.matchAll(/from '(troupe\/[^']+)'/g)].map(([, name]) => name ?? '')),
   );
-  const found: Record<string, unknown> = { troupe: await import('../../src/index.js'), zod: await import('zod') };
+  const found: Record<string, unknown> = {
+    troupe: await import('../../src/index.js'),
+    xstate: await import('xstate'),
+    zod: await import('zod'),
+  };
   for (const name of named) {
     const path = name.slice('troupe/'.length);
     const isFolder = path === 'testing' || path.startsWith('executors/');
-    found[name] = await import(join(root, 'src', isFolder ? `${path}/index.ts` : `${path}.ts`));
+    const isMachine = path.startsWith('compositions/');
+    const file = isMachine ? `${path}.machine.ts` : join('src', isFolder ? `${path}/index.ts` : `${path}.ts`);
+    found[name] = await import(join(root, file));
   }
   return found;
 }

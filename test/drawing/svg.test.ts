@@ -16,7 +16,6 @@ import { withRun } from '../../src/drawing/overlay.js';
 import type { Drawing } from '../../src/drawing/picture.js';
 import { toSvg } from '../../src/drawing/svg.js';
 import { drawTeam } from '../../src/drawing/team-picture.js';
-import { graphPlan } from '../../src/kernel/graph-plan.js';
 import { createRunModel } from '../../src/kernel/run-model.js';
 import { eventList, initialize } from '../cli/event-list.js';
 import { sampleTeam } from '../cli/sample-team.js';
@@ -74,7 +73,7 @@ const pictures: Record<string, Drawing> = {
   loop: pictureOf(loopMachine),
   transfer: pictureOf(transferMachine),
   hierarchical: pictureOf(hierarchicalMachine),
-  graph: pictureOf(graphMachine(graphPlan(tides.descriptor.composition as never), 'tides')),
+  graph: pictureOf(graphMachine(tides.descriptor)),
   nested: pictureOf(nested),
   team: drawTeam(sampleTeam),
   'team-run': withRun(drawTeam(sampleTeam), run.model),

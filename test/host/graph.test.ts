@@ -239,6 +239,42 @@ describe('functions', () => {
     expect(result).toMatchObject({ reason: 'aborted', data: { reason: 'enough' } });
     expect(result.data.forced).toBeUndefined();
   });
+
+  test('words for a graph go past a function to who begins next, and run it no second time', async () => {
+    let runs = 0;
+    let open = () => {};
+    const team = graph({
+      name: 'g',
+      nodes: {
+        wait: () => {
+          runs++;
+          return new Promise<string>((resolve) => {
+            open = () => resolve('waited');
+          });
+        },
+        tell: agent({ name: 'tell' }),
+      },
+      edges: [{ from: 'wait', to: 'tell' }],
+      start: 'wait',
+      end: 'tell',
+    });
+    const { result, events } = await play(team, { tell: say('told') }, (event, run) => {
+      if (event.type !== 'message' || event.threadId !== 'wait_1') return;
+      setImmediate(() => {
+        run.steer({ message: 'to all' }, { threadId: '*' });
+        run.steer({ message: 'to it' }, { threadId: 'wait_1' });
+        run.steer({ message: 'to the team', action: 'interrupt' });
+        open();
+      });
+    });
+    expect([runs, result.text]).toEqual([1, 'told']);
+    const steered = events.filter((event) => event.type === 'message' && event._meta?.steered === true);
+    expect(steered.map((event) => [event.threadId, event.type === 'message' && event.content[0]])).toEqual([
+      ['tell_2', { type: 'text', text: 'to all' }],
+      ['tell_2', { type: 'text', text: 'to it' }],
+      ['tell_2', { type: 'text', text: 'to the team' }],
+    ]);
+  });
 });
 
 describe('ends that are none', () => {

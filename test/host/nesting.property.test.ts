@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { AgentDefinition, AgentEvent, UsageTotals } from '../../src/contracts/index.js';
-import { agent, createHost, hierarchical, loop, parallel, sequential, transfer } from '../../src/index.js';
+import { agent, createHost, graph, hierarchical, loop, parallel, sequential, transfer } from '../../src/index.js';
 import { type ScriptEntry, scriptedModel, validateLog } from '../../src/testing/index.js';
 import { slowStore } from '../support/slow-store.js';
 import { ofType } from '../support/team.js';
@@ -13,7 +13,8 @@ type Shape =
   | { kind: 'parallel'; mode: 'settle' | 'fail_fast' | 'any'; concurrency: number; children: Shape[] }
   | { kind: 'loop'; rounds: number; children: Shape[] }
   | { kind: 'hierarchical'; children: Shape[] }
-  | { kind: 'transfer'; hands: boolean; children: Shape[] };
+  | { kind: 'transfer'; hands: boolean; children: Shape[] }
+  | { kind: 'graph'; way: 'all' | 'any' | 'round'; children: Shape[] };
 
 const leafShape: fc.Arbitrary<Shape> = fc.record({
   kind: fc.constant('leaf' as const),
@@ -36,6 +37,7 @@ const { shape } = fc.letrec<{ shape: Shape }>((tie) => {
       fc.record({ kind: fc.constant('loop' as const), rounds: fc.integer({ min: 1, max: 2 }), children }),
       fc.record({ kind: fc.constant('hierarchical' as const), children }),
       fc.record({ kind: fc.constant('transfer' as const), hands: fc.boolean(), children }),
+      fc.record({ kind: fc.constant('graph' as const), way: fc.constantFrom('all', 'any', 'round'), children }),
     ),
   };
 });
@@ -75,6 +77,8 @@ function build(of: Shape, path: string, script: Script, handsTo?: string): Agent
       return loop({ name, children, maxIterations: of.rounds });
     case 'transfer':
       return transfer({ name, members: children, start: children[0]!.name });
+    case 'graph':
+      return graphOf(name, of.way, children);
     case 'hierarchical': {
       const leader = `${name}_lead`;
       const calls = children.map((child) => ({ name: child.name, args: { prompt: 'x' } }));
@@ -83,6 +87,36 @@ function build(of: Shape, path: string, script: Script, handsTo?: string): Agent
       return hierarchical({ name, agent: agent({ name: leader }), children });
     }
   }
+}
+
+/** All children at once between two functions; or one after another, twice. */
+function graphOf(name: string, way: 'all' | 'any' | 'round', children: readonly AgentDefinition[]): AgentDefinition {
+  const nodes = Object.fromEntries(children.map((child) => [child.name, child]));
+  const names = Object.keys(nodes);
+  const [first = '', last = ''] = [names[0], names.at(-1)];
+  const options =
+    way === 'round'
+      ? {
+          nodes,
+          edges: [
+            ...names.slice(1).map((to, index) => ({ from: names[index], to })),
+            { from: last, to: first, guard: ({ visits }: { visits: Record<string, number> }) => visits[last] === 1 },
+          ],
+          start: first,
+          end: last,
+          maxSteps: 2 * names.length,
+        }
+      : {
+          nodes: { [`${name}_split`]: () => 'go', ...nodes, [`${name}_join`]: () => undefined },
+          edges: names.flatMap((one) => [
+            { from: `${name}_split`, to: one },
+            { from: one, to: `${name}_join` },
+          ]),
+          start: `${name}_split`,
+          end: `${name}_join`,
+          joins: { [`${name}_join`]: way },
+        };
+  return graph({ name, ...options } as never);
 }
 
 function lineOf(does: (Shape & { kind: 'leaf' })['does'], call: number, handsTo: string | undefined): ScriptEntry {

@@ -147,6 +147,34 @@ test('a call that was let through and waits for its turn is judged again when th
   expect(execute).not.toHaveBeenCalled();
 });
 
+test('a call that was let through and waits is asked about when the mode asks by then, and runs once', async () => {
+  const first = gate('first');
+  const slow = { ...first.tool, descriptor: { ...first.tool.descriptor, annotations: {} } };
+  const execute = vi.fn(() => 'written');
+  const model = scriptedModel([calls('first', 'write', 'write'), { text: 'done' }]);
+  await using host = createHost({ models: { scripted: model } });
+  const run = host.run(agent({ name: 'desk', tools: [slow, write(execute)] }), 'go', { permissionMode: 'autonomous' });
+  const asked: unknown[] = [];
+  const reading = collect(
+    (async function* () {
+      for await (const event of run) {
+        if (event.type === 'elicitation_request') {
+          asked.push(event.context?.toolRequestId);
+          run.respond(event.requestId, { action: event.context?.toolRequestId === 'k2' ? 'accept' : 'decline' });
+        }
+        yield event;
+      }
+    })(),
+  );
+  await first.running;
+  run.update({ permissionMode: 'default' });
+  first.open('');
+  const events = await reading;
+  expect(asked).toEqual(['k2', 'k3']);
+  expect(execute).toHaveBeenCalledTimes(1);
+  expect(ofType(events, 'tool_response').map(({ errorType }) => errorType)).toEqual([undefined, undefined, 'declined']);
+});
+
 test('it holds for every agent of a team, and only who acts for no leader can end it', async () => {
   const execute = vi.fn();
   const tools = [write(execute)];

@@ -351,3 +351,40 @@ test('a stream that never waits gives the event loop its turn now and then, read
     expect(turns).toBeGreaterThan(5);
   }
 });
+
+test('of what a busy run publishes its observers see a part meanwhile, and all of it after', async () => {
+  const { merge: one } = merge();
+  const origin = root();
+  const round = () => new Promise((resolve) => setImmediate(resolve));
+  const seen = [0, 0];
+  const reading = seen.map(async (_, at) => {
+    const observer = one.observe(() => {});
+    for (let step = await observer.next(); !step.done; step = await observer.next()) seen[at]!++;
+  });
+  for (let part = 0; part < 4; part++) {
+    for (let at = 0; at < 500; at++) one.publish(origin, note(at));
+    await round();
+  }
+  // Otherwise the run itself would wait for them: together they are shown a tenth.
+  expect(seen[0]! + seen[1]!).toBeGreaterThan(0);
+  expect(seen[0]! + seen[1]!).toBeLessThanOrEqual(200);
+  one.end();
+  await Promise.all(reading);
+  expect(seen).toEqual([2_000, 2_000]);
+  expect(one.watched).toBe(false);
+});
+
+test('what is published at an ordinary pace an observer has by the next round of the event loop', async () => {
+  const { merge: one } = merge();
+  const observer = one.observe(() => {});
+  for (let at = 0; at < 100; at++) one.publish(root(), note(at));
+  await new Promise((resolve) => setImmediate(resolve));
+  const given = await Promise.race([
+    (async () => {
+      for (let at = 0; at < 100; at++) await observer.next();
+      return 'all';
+    })(),
+    new Promise((resolve) => setImmediate(() => resolve('not all'))),
+  ]);
+  expect(given).toBe('all');
+});

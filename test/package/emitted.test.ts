@@ -6,6 +6,7 @@ import { readPublicSurface } from '../../scripts/public-surface.mjs';
 import { root } from './packed-project.js';
 
 let surface: ReturnType<typeof readPublicSurface>;
+// It starts the compiler, which has to share a busy machine.
 beforeAll(() => {
   surface = readPublicSurface();
 }, 120_000);

@@ -30,15 +30,70 @@ export function markOf({ definition }: CompiledAgent): DefinitionMark {
 }
 
 function makeMark(definition: AgentDefinition): DefinitionMark {
+  const version = definition.descriptor.metadata?.version;
+  if (countAgents(definition) > MOST_PARTS) {
+    const whole = new WholeMark();
+    whole.add(definition, definition.name);
+    return { hash: whole.digest(), ...(typeof version === 'string' && { version }) };
+  }
   const parts: Record<string, string> = {};
   addParts(definition, definition.name, parts);
   const hash = shortHash(parts);
-  const version = definition.descriptor.metadata?.version;
   return {
     hash,
     ...(typeof version === 'string' && { version }),
     ...(Object.keys(parts).length <= MOST_PARTS && { parts }),
   };
+}
+
+function countAgents({ leader, children = [] }: AgentDefinition): number {
+  let count = leader === undefined ? 1 : 1 + countAgents(leader);
+  for (const child of children) count += countAgents(child);
+  return count;
+}
+
+/**
+ * The hash of a team so large that its parts are not told apart: what counts for each agent goes into one hash as it
+ * stands, since a hash for each would hold up the beginning of its first run.
+ */
+class WholeMark {
+  readonly #hash = createHash('sha256');
+  /** Thousands of agents share a few schemas. */
+  readonly #texts = new Map<unknown, string>();
+  #pending: string[] = [];
+
+  add(definition: AgentDefinition, path: string): void {
+    const { descriptor, instruction, leader, children = [], inheritTools, outputKey } = definition;
+    const { executor, inputSchema, outputSchema, ownTools = [], requiredTools, composition } = descriptor;
+    const said = typeof instruction === 'string' ? instruction : null;
+    this.#pending.push(JSON.stringify([path, executor, inheritTools ?? null, outputKey ?? null, said]));
+    for (const value of [requiredTools, composition, inputSchema, outputSchema]) this.#pending.push(this.#text(value));
+    for (const tool of ownTools) this.#pending.push(canonicalJson(toolShape(tool)));
+    if (this.#pending.length > 1_000) this.#flush();
+    if (leader !== undefined) this.add(leader, `${path}/${leader.name}`);
+    for (const child of children) this.add(child, `${path}/${child.name}`);
+  }
+
+  digest(): string {
+    this.#flush();
+    return this.#hash.digest('hex').slice(0, 16);
+  }
+
+  #text(value: unknown): string {
+    if (value === undefined) return 'null';
+    let text = this.#texts.get(value);
+    if (text === undefined) {
+      text = canonicalJson(value);
+      this.#texts.set(value, text);
+    }
+    return text;
+  }
+
+  #flush(): void {
+    this.#hash.update(this.#pending.join('\n'));
+    this.#hash.update('\n');
+    this.#pending = [];
+  }
 }
 
 /** What makes a session another one: who is in the team, its tools, its schemas, its instructions. Not its model or its limits. */

@@ -1,11 +1,11 @@
 import type { AgentEvent, Bag, SessionStreamData } from '../../contracts/index.js';
 import { textOf } from '../../kernel/content.js';
+import { FUNCTION_EXECUTOR } from '../../kernel/function-executor.js';
 import { createHistory, type History } from '../../kernel/history.js';
 import { createLoopDetector, type LoopDetector } from '../../kernel/loop-detection.js';
 import type { StateUpdate } from '../../kernel/state.js';
 import { lastSegment } from '../../kernel/thread-id.js';
 import { createUsageTally } from '../../kernel/usage.js';
-import { FUNCTION_EXECUTOR } from '../function-node.js';
 import { noteInHistory } from '../session-tree.js';
 import type { CompiledAgent, RunEnd, RunStop } from '../thread.js';
 import type { CallPast, QuestionPast, ThreadPast, TurnPast } from './past.js';
@@ -232,6 +232,7 @@ export class ThreadFold implements ThreadPast {
     const call: CallPast = {
       request,
       attempts: 0,
+      isPending: false,
       startedArgs: request.args,
       response: undefined,
       isApplied: false,
@@ -319,6 +320,9 @@ export class ThreadFold implements ThreadPast {
       case 'tool_started':
         this.#start(String(data.requestId), data, at);
         break;
+      case 'tool_pending':
+        this.#leaveOpen(String(data.requestId));
+        break;
       case 'interrupted':
         this.#discard(data.messageId);
         break;
@@ -340,11 +344,17 @@ export class ThreadFold implements ThreadPast {
     this.turns--;
   }
 
+  #leaveOpen(requestId: string): void {
+    const call = this.#calls.get(requestId);
+    if (call !== undefined) call.isPending = true;
+  }
+
   #start(requestId: string, { args }: Bag, at: number): void {
     const call = this.#calls.get(requestId);
     if (call === undefined) return;
     this.#closeTurn();
     call.attempts++;
+    call.isPending = false;
     call.startedArgs = args;
     // An approval, or what to do about an earlier attempt, was for this one.
     call.questions = call.questions.filter(({ request }) => !isForOneStart(request.kind));

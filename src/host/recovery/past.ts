@@ -16,6 +16,8 @@ export interface CallPast {
   readonly request: AgentEvent<'tool_request'>;
   /** How often it was started. */
   attempts: number;
+  /** Its tool has no result yet: somebody outside brings it. */
+  isPending: boolean;
   /** As it was started last. */
   startedArgs: unknown;
   response: AgentEvent<'tool_response'> | undefined;

@@ -1,9 +1,9 @@
 import type { AgentEvent } from '../../contracts/index.js';
 import { textOf } from '../../kernel/content.js';
+import { FUNCTION_EXECUTOR } from '../../kernel/function-executor.js';
 import { errorResult } from '../../kernel/tool-result.js';
 import { createUsageTally } from '../../kernel/usage.js';
 import { endRun, stopRun } from '../end-run.js';
-import { FUNCTION_EXECUTOR } from '../function-node.js';
 import { watchLoops } from '../loop-watch.js';
 import { publish } from '../session-tree.js';
 import type { RunRecord, Thread } from '../thread.js';

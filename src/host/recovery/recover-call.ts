@@ -69,8 +69,8 @@ export async function recoverCall(call: Call): Promise<ToolResultData | undefine
     call.questions.add(open);
   }
   for (const tail of past.tails) breakOffTail(thread, tail);
-  const isOutside = isConsumers(call) || call.entry?.childIndex !== undefined;
-  if (isConsumers(call)) thread.tree.merge.show(thread, past.request);
+  const isOutside = isConsumers(call) || past.isPending || call.entry?.childIndex !== undefined;
+  if (isConsumers(call) || past.isPending) thread.tree.merge.show(thread, past.request);
   if (past.attempts === 0) {
     await recovery.begun;
     return isDone(call) ? undefined : judge(call);

@@ -73,7 +73,7 @@ async function take(host: HostCore, handle: SessionHandle, options: ResumeOption
   await host.toolsets?.ready(agent);
   const logged = settingsIn(events);
   const runOptions = runOptionsOf(options, logged);
-  const compiled = prepare(host, agent as AgentDefinition, runOptions);
+  const compiled = prepare(host, agent as AgentDefinition, runOptions, handle.id);
   assertAgent(compiled, handle);
   if (options.migrate === undefined) assertDefinition(handle.id, logged.mark, compiled);
   const past = await readPast(compiled, handle, events);
