@@ -76,7 +76,7 @@ export class ThreadFold implements ThreadPast {
   readonly #asked = new Map<string, QuestionPast>();
   readonly #startedAt = new Map<string, number>();
   /** Time of its latest event. */
-  #lastAt = 0;
+  #lastAt: number | undefined;
 
   constructor(start: Start) {
     this.threadId = start.threadId;
@@ -203,7 +203,7 @@ export class ThreadFold implements ThreadPast {
     this.turns++;
     this.#countCall();
     // From the event before it the model was asked.
-    if (this.#lastAt > 0) this.#worked(this.#lastAt, at);
+    if (this.#lastAt !== undefined) this.#worked(this.#lastAt, at);
     // Their answers were given to this turn.
     this.questions = this.questions.filter(({ response }) => response === undefined);
     this.turn = { messageId, spoke: false, calls: [], expected: 0, isWhole: false, inbox: this.inbox };
