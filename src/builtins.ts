@@ -61,4 +61,5 @@ export const builtins: HostParts = {
   policy: createHostPolicy,
   hooks: createHookChain,
   store: memoryStore,
+  studio: async (inspections, options) => (await import('./studio/server.js')).serveStudio(inspections, options),
 };

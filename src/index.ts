@@ -17,9 +17,14 @@ export { hierarchical } from './define/hierarchical.js';
 export { defineHook } from './define/hook.js';
 export { loop } from './define/loop.js';
 export { parallel } from './define/parallel.js';
+export type { ProjectItem } from './define/project/items.js';
+export { openProject, type Project, type ProjectOptions, trustProject } from './define/project/project.js';
+export { type FolderTrust, type TrustStore, trustFile } from './define/project/trust-store.js';
 export { sequential } from './define/sequential.js';
 export { tool } from './define/tool.js';
 export { transfer } from './define/transfer.js';
+export { type CommandHookOptions, commandHook } from './hooks/command.js';
+export { type HookSchemas, hookSchemas } from './hooks/schemas.js';
 export type {
   ElicitationCallback,
   Host,

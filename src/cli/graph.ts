@@ -1,10 +1,11 @@
 import type { AnyStateMachine } from 'xstate';
-import type { AgentDefinition, AgentDescriptor } from '../contracts/index.js';
+import type { AgentDefinition } from '../contracts/index.js';
 import { drawMachine } from '../drawing/machine-picture.js';
 import { withRun } from '../drawing/overlay.js';
 import type { Drawing } from '../drawing/picture.js';
 import { drawTeam } from '../drawing/team-picture.js';
 import { describeAgent } from '../kernel/definition.js';
+import { machinesOf } from '../studio/team-machines.js';
 import type { CommandIo } from './command-io.js';
 import { toDot } from './drawing-dot.js';
 import { toMermaid } from './drawing-mermaid.js';
@@ -40,7 +41,7 @@ export async function graphCommand(
   }
   const wantsStates = command.states === true || command.machine !== undefined;
   const text = wantsStates
-    ? await drawStates(await machinesOf(definition, command.machine), format, definition.name)
+    ? await drawStates(await machinesFor(definition, command.machine), format, definition.name)
     : await drawDefinition(definition, format, command.run);
   await io.stdout.write(text);
   return 0;
@@ -74,45 +75,8 @@ async function svgOf(drawing: Drawing): Promise<string> {
   return (await import('../drawing/svg.js')).toSvg(drawing);
 }
 
-type MachineLoader = () => Promise<AnyStateMachine>;
-
-const machineLoaders: Readonly<Record<string, MachineLoader>> = {
-  session: async () => (await import('../../machines/session.machine.js')).sessionMachine,
-  toolCall: async () => (await import('../../machines/tool-call.machine.js')).toolCallMachine,
-  elicitation: async () => (await import('../../machines/elicitation.machine.js')).elicitationMachine,
-  sequential: async () => (await import('../../compositions/sequential.machine.js')).sequentialMachine,
-  parallel: async () => (await import('../../compositions/parallel.machine.js')).parallelMachine,
-  loop: async () => (await import('../../compositions/loop.machine.js')).loopMachine,
-  transfer: async () => (await import('../../compositions/transfer.machine.js')).transferMachine,
-  hierarchical: async () => (await import('../../compositions/hierarchical.machine.js')).hierarchicalMachine,
-};
-
-/** What runs every agent. */
-const ALWAYS: ReadonlySet<string> = new Set(['session', 'toolCall', 'elicitation']);
-
-/** The machines that run every agent and those of the compositions in the definition, in a fixed order. */
-async function machinesOf(definition: AgentDefinition, only: string | undefined): Promise<AnyStateMachine[]> {
-  const compositions = compositionsOf(definition);
-  const patterns = new Set(compositions.map(({ descriptor }) => descriptor.composition?.pattern));
-  const used = new Map<string, MachineLoader>();
-  for (const [name, load] of Object.entries(machineLoaders)) {
-    if (ALWAYS.has(name) || patterns.has(name)) used.set(name, load);
-  }
-  // Every graph is a machine of its own.
-  for (const { name, descriptor } of compositions) {
-    if (descriptor.composition?.pattern === 'graph') used.set(name, () => loadGraph(descriptor));
-  }
-  const loaders = [...used].filter(([name]) => only === undefined || name === only);
-  if (loaders.length === 0)
-    throw badUse(`no machine "${only}" in this team: it is run by ${[...used.keys()].join(', ')}`);
-  return Promise.all(loaders.map(([, load]) => load()));
-}
-
-async function loadGraph(descriptor: AgentDescriptor): Promise<AnyStateMachine> {
-  return (await import('../../compositions/graph.machine.js')).graphMachine(descriptor);
-}
-
-function compositionsOf(definition: AgentDefinition): AgentDefinition[] {
-  const own = definition.descriptor.composition === undefined ? [] : [definition];
-  return [...own, ...(definition.children ?? []).flatMap(compositionsOf)];
+async function machinesFor(definition: AgentDefinition, only: string | undefined): Promise<readonly AnyStateMachine[]> {
+  const found = await machinesOf(definition, only);
+  if ('machines' in found) return found.machines;
+  throw badUse(`no machine "${only}" in this team: it is run by ${found.names.join(', ')}`);
 }

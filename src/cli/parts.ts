@@ -1,6 +1,8 @@
+import { existsSync } from 'node:fs';
 import { isAbsolute, relative, resolve } from 'node:path';
 import { loadAgentFile } from '../define/files/load.js';
 import { loadScriptFile } from '../define/files/script.js';
+import { openProject, trustProject } from '../define/project/project.js';
 import { scriptedModel } from '../models/scripted.js';
 import { workspaceTools } from '../tools/workspace.js';
 import type { CheckParts } from './check.js';
@@ -9,6 +11,7 @@ import type { CommandIo } from './command-io.js';
 import type { PolicyParts } from './policy.js';
 import type { RunParts } from './run.js';
 import { openStore, withFile } from './store-place.js';
+import type { TrustParts } from './trust.js';
 
 /** What the commands are made of outside of tests. */
 export async function runParts(io: CommandIo): Promise<RunParts> {
@@ -19,9 +22,19 @@ export async function runParts(io: CommandIo): Promise<RunParts> {
     workspaceTools: (root) => workspaceTools({ root }),
     openStore: (dir, file) => withFile(openStore(dir, io), file),
     createHost,
+    openProject: (options) => openProject({ ...options, hostTools: hostToolNames(io) }),
+    trustProject,
+    isFile: (file) => existsSync(resolve(io.cwd, file)),
+    mcpTools: async (servers) => (await import('../tools/mcp.js')).mcpTools({ servers: servers as never }),
     prompter: (signal) => createClackPrompter({ input: io.stdin, output: process.stderr, env: io.env, signal }),
   };
 }
+
+export const trustParts = (io: CommandIo): TrustParts => ({
+  openProject: (options) => openProject({ ...options, hostTools: hostToolNames(io) }),
+  trustProject,
+  prompter: (signal) => createClackPrompter({ input: io.stdin, output: process.stderr, env: io.env, signal }),
+});
 
 export function checkParts(file: string, io: CommandIo): CheckParts {
   return {

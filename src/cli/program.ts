@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { Command, CommanderError } from 'commander';
 import type { CommandIo } from './command-io.js';
 import { exitCodes } from './exit-codes.js';
@@ -71,6 +72,7 @@ function createProgram({
     .option('--root <folder>', 'the folder that workspace tools work in (default: the current one)')
     .option('--store <dir>', 'the directory that keeps the session (default: .troupe)')
     .option('--ephemeral', 'keep nothing')
+    .option('--trust', 'trust what the folder brings (hooks, agents, policy, MCP servers), for this run')
     .option('--json', 'print the events as JSON lines on stdout, and nothing else there')
     .option('-y, --yes', 'say yes to every tool that asks for confirmation')
     .option('--no', 'say no to every tool that asks for confirmation')
@@ -272,6 +274,34 @@ function createProgram({
     },
   );
 
+  command(
+    'trust [folder]',
+    'Show what a folder would bring to a run, and trust it or trust it no more.',
+    'troupe trust . --yes',
+  )
+    .option('-y, --yes', 'trust it, as it stands')
+    .option('--remove', 'trust it no more')
+    .option('--json', 'print the report as JSON')
+    .addHelpText('after', trustHelp)
+    .action(async (folder: string | undefined, options: { yes?: boolean; remove?: boolean; json?: boolean }) => {
+      const { trustCommand } = await import('./trust.js');
+      const { trustParts } = await import('./parts.js');
+      done(await trustCommand({ ...options, folder: folder && resolve(io.cwd, folder) }, io, trustParts(io)));
+    });
+
+  const hooks = command('hooks', 'Show the hooks of this folder and of yours.', 'troupe hooks list');
+  hooks
+    .command('list')
+    .description('List the command hooks that a run here has, and those that are not trusted.')
+    .helpOption('-h, --help', 'print this help')
+    .addHelpText('after', example('troupe hooks list --json'))
+    .option('--json', 'print the list as JSON')
+    .action(async (options: { json?: boolean }) => {
+      const { hooksListCommand } = await import('./hooks.js');
+      const { trustParts } = await import('./parts.js');
+      done(await hooksListCommand(options, io, await trustParts(io).openProject({ folder: io.cwd })));
+    });
+
   command('doctor', 'Say what is installed, which keys are set, and what the terminal can do.', 'troupe doctor')
     .option('--json', 'print the report as JSON')
     .action(async (options: { json?: boolean }) => {
@@ -291,6 +321,7 @@ interface RunFlags {
   root?: string;
   store?: string;
   ephemeral?: boolean;
+  trust?: boolean;
   json?: boolean;
   yes?: boolean;
   no?: boolean;
@@ -328,6 +359,11 @@ code is still that of the run. --yes and --no answer confirmations of tools; oth
 nobody can be asked.
 Ctrl-C aborts the run, a second one ends the process at once. A reader that leaves early (| head -1) changes nothing:
 the run completes, and the exit code is its own.${exitCodeHelp}`;
+
+const trustHelp = `
+What a folder brings in .troupe (agents, hooks.yaml, settings.yaml with MCP servers, policy.toml) counts only when the
+folder is trusted, and while each thing is as it was then: what is new or changed is asked about again. Without a
+terminal and without --yes nothing is changed. Trust is kept in ~/.troupe/trust.json.`;
 
 const checkHelp = `
 The worst case follows from the limits alone. An agent: maxTurns (a root run 100, a sub-agent 15, where it sets none),

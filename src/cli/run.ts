@@ -1,6 +1,7 @@
 import { isAbsolute, join, resolve } from 'node:path';
 import type { AgentEvent } from '../contracts/events.js';
-import type { AgentDefinition, ModelInterface, SessionProvider, ToolDefinition } from '../contracts/index.js';
+import type { AgentDefinition, ModelInterface, SessionProvider, ToolDefinition, Toolset } from '../contracts/index.js';
+import type { Project, ProjectOptions } from '../define/project/project.js';
 import type { Host, HostOptions, Run, RunResult } from '../host/types.js';
 import { throwProblems } from '../kernel/errors.js';
 import type { PolicyRuleSet } from '../kernel/policy-rules.js';
@@ -11,11 +12,13 @@ import type { PreviewCall } from './edit-call.js';
 import { exitCodeOf, exitCodes } from './exit-codes.js';
 import { visibleLine, visibleLines } from './plain-text.js';
 import { readPolicyFiles } from './policy-files.js';
+import { projectFor } from './project-trust.js';
 import { createQuestionDesk } from './question-desk.js';
 import type { Prompter } from './question-form.js';
 import { inputOf, readPrompt } from './read-prompt.js';
 import { badUse } from './report-error.js';
 import { createRunProgress, type RunProgress } from './run-progress.js';
+import type { TrustParts } from './trust.js';
 
 export interface RunCommand {
   file: string;
@@ -34,6 +37,8 @@ export interface RunCommand {
   /** Directory of the sessions. */
   store?: string | undefined;
   ephemeral?: boolean | undefined;
+  /** All that the folder brings counts, for this run. */
+  trust?: boolean | undefined;
   /** A stored session to go on with, where it broke off; there is no prompt then. */
   resume?: { id: string; repair: boolean } | undefined;
 }
@@ -49,6 +54,12 @@ export interface RunParts {
   /** `file`: what new sessions are told to be of. */
   openStore(dir: string | undefined, file?: string): SessionProvider;
   createHost(options: HostOptions): Host;
+  /** What the folder of the run and the user bring to it. */
+  openProject(options: ProjectOptions): Promise<Project>;
+  trustProject: TrustParts['trustProject'];
+  /** The file is one, or the name of an agent that was found. */
+  isFile(file: string): boolean;
+  mcpTools(servers: Project['mcpServers']): Promise<Toolset>;
   prompter(signal: AbortSignal): Promise<Prompter>;
 }
 
@@ -66,21 +77,29 @@ export async function runCommand(command: RunCommand, io: CommandIo, parts: RunP
   const signals = watchSignals(io, () => stopRun);
   try {
     const prompt = command.resume === undefined ? await readPrompt(command.prompt, io) : '';
-    const loaded = await parts.loadDefinition(command.file);
+    const canAsk = io.stdin.isTTY === true && io.stderr.isTTY;
+    const project = await projectFor(
+      { folder: io.cwd },
+      { trust: command.trust === true, prompter: canAsk ? parts.prompter : undefined },
+      io,
+      parts,
+    );
+    const { loaded, file } = await definitionOf(command.file, project, io, parts);
     for (const notice of loaded.notices) void io.stderr.write(`troupe: ${visibleLine(notice)}\n`);
     const scriptPath = command.script === undefined ? loaded.script : resolve(io.cwd, command.script);
     const scripted = scriptPath === undefined ? undefined : await parts.loadModel(scriptPath);
     const userFile = userPolicyFile(io);
-    const policy = await readPolicies(command, io);
+    const policy = [...(await readPolicies(command, io)), ...project.policy];
     const tools = parts.workspaceTools(resolve(io.cwd, command.root ?? '.'));
-    const canAsk = io.stdin.isTTY === true && io.stderr.isTTY;
     const answersItself = command.yes === true || command.no === true;
     const host = parts.createHost({
       ...(scripted === undefined ? {} : { models: { scripted } }),
-      tools,
+      tools: [...tools, ...(await serverTools(project, parts))],
       policy,
+      trust: project.trusted,
+      ...(project.hooks.length > 0 && { hooks: project.hooks }),
       ...(userFile === undefined ? {} : { userPolicyFile: userFile }),
-      store: parts.openStore(command.store, resolve(io.cwd, command.file)),
+      store: parts.openStore(command.store, file),
       elicitation: canAsk || answersItself ? 'respond' : 'deny',
       agents: [loaded.definition],
     });
@@ -103,6 +122,24 @@ export async function runCommand(command: RunCommand, io: CommandIo, parts: RunP
   } finally {
     signals.off();
   }
+}
+
+/** The definition in a file, or the agent of that name that the folder or the user brings; and the file that it is in. */
+async function definitionOf(
+  named: string,
+  project: Project,
+  io: CommandIo,
+  parts: RunParts,
+): Promise<{ loaded: Awaited<ReturnType<RunParts['loadDefinition']>>; file: string }> {
+  const found = parts.isFile(named)
+    ? undefined
+    : project.items.find(({ kind, name }) => kind === 'agent' && name === named);
+  if (found?.kind !== 'agent') return { loaded: await parts.loadDefinition(named), file: resolve(io.cwd, named) };
+  return { loaded: await project.agent(named), file: found.file };
+}
+
+async function serverTools({ mcpServers }: Project, parts: RunParts): Promise<readonly Toolset[]> {
+  return Object.keys(mcpServers).length === 0 ? [] : [await parts.mcpTools(mcpServers)];
 }
 
 async function startRun(

@@ -87,6 +87,8 @@ export interface TurnContext {
   traceModelCall?(call: TracedModelCall): ModelCallRecord | undefined;
   /** Asks a person in the name of this agent. */
   readonly elicitation: ElicitationChannel;
+  /** Whether some hook listens at a point. */
+  hasHook(point: Open<HookPoint>): boolean;
   /** Fires a hook point of this thread; nothing where no hook listens. Never rejects. */
   fireHook(point: Open<HookPoint>, payload: Bag): undefined | Promise<HookResult>;
 }
@@ -113,10 +115,11 @@ export interface Executor {
   /** True: it runs its own model or tools out of the host's sight. Refused unless a policy rule grants it. */
   readonly opaque?: boolean;
   /**
-   * True: it keeps the conversation itself, and knows nothing of one that it has not had. A run that broke off begins
-   * anew with it, or, where something was done by then that may not be done twice, fails with `CANNOT_RESUME`.
+   * True: it keeps the conversation itself: what the host forgets of it is not forgotten there, and it knows nothing of
+   * one that it has not had. A run that broke off begins anew with it, or, where something was done by then that may not
+   * be done twice, fails with `CANNOT_RESUME`.
    */
-  readonly keepsConversation?: boolean;
+  readonly keepsContext?: boolean;
   close?(): void | Promise<void>;
 }
 

@@ -8,12 +8,19 @@ import type { ToolResultData } from './tools.js';
 /** What every hook is told. */
 export interface HookPayloadBase {
   sessionId: string;
+  /** Absent: the root of the session. */
   threadId?: string | undefined;
+  /** Agent names from the root down, joined by `/`. */
   principalPath: string;
   mode: PermissionMode;
 }
 
-/** Payload and permitted modification of every known hook point. Other modules add points by declaration merging. */
+/**
+ * Payload and permitted modification of every known hook point. Other modules add points by declaration merging.
+ *
+ * `session_start`, `on_user_message`, `before_run`, `after_run` and `session_end` fire for the session as a whole, the
+ * other points for every thread of it: `before_agent` for the root and for each child.
+ */
 export interface HookPoints {
   before_agent: {
     payload: { prompt: ContentPart[] };
@@ -36,7 +43,7 @@ export interface HookPoints {
     modifications: { args?: unknown };
   };
   after_tool: {
-    payload: { tool: string; args: unknown; requestId: string; result: ToolResultData };
+    payload: { tool: string; args: unknown; requestId: string; mcp?: Bag; result: ToolResultData };
     modifications: { additionalContext?: string; tailCall?: { name: string; args: unknown } };
   };
   on_event: { payload: { event: AgentEvent }; modifications: { event?: Partial<AgentEvent> } };
@@ -45,7 +52,7 @@ export interface HookPoints {
   after_run: { payload: { reason: string; result?: unknown }; modifications: Record<string, never> };
   on_model_error: { payload: { request: ModelRequest; error: Bag }; modifications: { response?: ModelResponse } };
   on_tool_error: {
-    payload: { tool: string; args: unknown; error: ToolResultData };
+    payload: { tool: string; args: unknown; requestId: string; mcp?: Bag; error: ToolResultData };
     modifications: { result?: ToolResultData };
   };
   before_tool_selection: {
@@ -72,16 +79,34 @@ export interface HookResult<Modifications = Bag> {
   action: Open<'proceed' | 'block' | 'ask'>;
   reason?: string;
   modifications?: Modifications;
+  /** For the person, as a `hook_message`. */
   systemMessage?: string;
+  /** False: the run ends here, `aborted`, with `stopReason`. */
+  continue?: boolean;
+  stopReason?: string;
+  /** True: the hook's own text (`systemMessage`) is not shown. */
+  suppressOutput?: boolean;
+  /** Of a chain: `faults` (texts) and `notices` (`{ code, text }`) for the person. */
   _meta?: Bag;
+}
+
+/** What one call of a hook is given beside its payload. */
+export interface HookCall {
+  /** Fires when nobody waits for the answer any more: its time is over, or the host is being closed. Made when first read. */
+  readonly signal: AbortSignal;
 }
 
 /** Typed face of one hook; `defineHook` makes it. */
 export interface HookDefinition<P extends HookPoint = HookPoint> {
   readonly point: P;
+  /** What it is called in messages. */
+  readonly name?: string;
+  /** Default 60,000. */
+  readonly timeoutMs?: number;
   // A method, so that a hook of any one point is a hook.
   run(
     payload: HookPayload<P>,
+    call?: HookCall,
   ):
     | HookResult<HookPoints[P]['modifications']>
     | undefined
@@ -92,10 +117,16 @@ export interface HookDefinition<P extends HookPoint = HookPoint> {
 /** A hook of any point, as a list of them takes it; `defineHook` gives payload and answer their types. */
 export interface AnyHookDefinition {
   readonly point: HookPoint;
-  readonly run: (payload: never) => unknown;
+  readonly name?: string;
+  readonly timeoutMs?: number;
+  readonly run: (payload: never, call?: HookCall) => unknown;
 }
 
 export interface LifecycleInterceptor {
   fire(point: Open<HookPoint>, payload: HookPayloadBase & Bag): Promise<HookResult>;
   supportedHookPoints(): readonly Open<HookPoint>[];
+  /** The same as `fire`, at once where every hook answers at once: there may be an event for every word. */
+  fireNow?(point: Open<HookPoint>, payload: HookPayloadBase & Bag): HookResult | Promise<HookResult>;
+  /** Ends what its hooks still have under way. */
+  close?(): void | Promise<void>;
 }

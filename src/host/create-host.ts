@@ -26,7 +26,10 @@ import { createSession } from './agent-session.js';
 import { attach } from './attach.js';
 import { createBackends, withBackends } from './backends.js';
 import { abortStop, endBroken, stopRun } from './end-run.js';
+import { hookFaults } from './hook-options.js';
 import type { HostCore, ModelRegistry } from './host-core.js';
+import { createInspection, type HostInspection } from './inspection.js';
+import { createLifecycle } from './lifecycle.js';
 import { closeTree } from './open-session.js';
 import { hostOptionFaults } from './option-keys.js';
 import { createPermits } from './permits.js';
@@ -38,7 +41,7 @@ import { notice } from './session-tree.js';
 import type { Tree } from './thread.js';
 import { createToolsets, isToolset, toolsetProblems } from './toolsets.js';
 import { Tracing } from './tracing.js';
-import type { Host, HostOptions } from './types.js';
+import type { Host, HostOptions, InspectServer, InspectServerOptions } from './types.js';
 
 /** The parts that a host is put together from; `builtins.ts` registers ours. */
 export interface HostParts {
@@ -47,7 +50,7 @@ export interface HostParts {
   /** By executor type: what reads its backends. */
   readonly backends: Readonly<Record<string, () => BackendReader>>;
   readonly models: (options: Pick<HostOptions, 'models'>) => ModelRegistry;
-  readonly policy: (options: Pick<HostOptions, 'policy' | 'userPolicyFile'>) => {
+  readonly policy: (options: Pick<HostOptions, 'policy' | 'userPolicyFile' | 'trust'>) => {
     readonly evaluator: PolicyEvaluator;
     readonly savedRules?: SavedRules | undefined;
   };
@@ -56,6 +59,8 @@ export interface HostParts {
     options: { clock: Clock },
   ) => LifecycleInterceptor | undefined;
   readonly store: () => SessionProvider;
+  /** Serves Studio for a host; imported when it is first asked for. */
+  readonly studio: (inspections: readonly HostInspection[], options: InspectServerOptions) => Promise<InspectServer>;
 }
 
 const DEFAULT_TOOL_TIMEOUT_MS = 120_000;
@@ -70,9 +75,6 @@ const CAPABILITIES = [
   'foreign_sessions',
 ];
 
-/** A hook at any other point would wait for ever, and a guard that is never asked is none. */
-const FIRED: readonly string[] = ['before_tool', 'after_tool', 'before_model', 'pre_compress'];
-
 type SessionOrder = { type: 'none' };
 
 /** Puts a host together. Throws with every fault of its options. */
@@ -82,6 +84,7 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
   const shared = tools.filter(isShared);
   const executors = new Map(Object.entries(parts.executors));
   const hooks = parts.hooks(options.hooks ?? [], { clock });
+  const hookPoints: ReadonlySet<string> = new Set(hooks?.supportedHookPoints());
   const policy = parts.policy(options);
   let pool: Pool | undefined;
   const core: HostCore = {
@@ -92,12 +95,14 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
     policy: policy.evaluator,
     savedRules: policy.savedRules,
     hooks,
-    hookPoints: new Set(hooks?.supportedHookPoints()),
+    hookPoints,
+    lifecycle: createLifecycle(hookPoints),
     credentials: options.credentials ?? memoryCredentials(),
     elicitation: options.elicitation ?? 'respond',
     store: options.store ?? parts.store(),
     appName: options.appName ?? 'troupe',
     tracing: undefined,
+    watch: undefined,
     permits: createPermits(limits),
     toolTimeoutMs: limits.toolTimeoutMs ?? DEFAULT_TOOL_TIMEOUT_MS,
     abortTimeoutMs: limits.abortTimeoutMs ?? DEFAULT_ABORT_TIMEOUT_MS,
@@ -150,6 +155,7 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
   dropActorTable(root);
   root.start();
 
+  const servers = new Set<InspectServer>();
   const host: Host = {
     run: (agent, input, runOptions = {}) => startRun(core, agent as AgentDefinition, input as string, runOptions),
     session: (agent, runOptions = {}) => createSession(core, agent as AgentDefinition, runOptions),
@@ -175,11 +181,25 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
       }
       executors.set(type, creator);
     },
+    async inspectServer(serverOptions = {}) {
+      if (core.isClosing)
+        throw new TroupeError({ code: 'HOST_CLOSED', message: 'this host is closed; make a new one' });
+      const server = await parts.studio([createInspection(core, host, root.system as never)], serverOptions);
+      servers.add(server);
+      return {
+        url: server.url,
+        close() {
+          servers.delete(server);
+          return server.close();
+        },
+      };
+    },
     describe: (agent) => describeAgent(core.backends.read(agent as AgentDefinition).definition),
     supports: (capability) => CAPABILITIES.includes(capability),
     close: (closeOptions = {}) => {
-      closing ??= closeHost(core, closeOptions.drainMs ?? 0).then(() => {
+      closing ??= closeHost(core, closeOptions.drainMs ?? 0).then(async () => {
         root.stop();
+        await Promise.all([...servers].map((server) => server.close()));
       });
       return closing;
     },
@@ -209,6 +229,7 @@ async function closeHost(core: HostCore, drainMs: number): Promise<void> {
   for (const { root } of [...core.trees.values()]) stopRun(root, abortStop('the host is being closed', 'host'));
   await left;
   await allClosed();
+  await core.hooks?.close?.();
   const released = Promise.all([core.toolsets?.close(), core.sessionTools?.closeAll()]);
   if (core.strays.size > 0) await within(core, Promise.all(core.strays), core.abortTimeoutMs);
   await released;
@@ -246,13 +267,7 @@ function checkOptions(options: HostOptions): void {
       seen.add(name);
     }
   };
-  for (const hook of options.hooks ?? []) {
-    for (const point of 'point' in hook ? [hook.point] : hook.supportedHookPoints()) {
-      if (FIRED.includes(point)) continue;
-      const message = `no hook is fired at "${point}"; fired: ${FIRED.join(', ')}`;
-      problems.push({ code: 'INVALID_OPTION', path: 'hooks', message });
-    }
-  }
+  problems.push(...hookFaults(options.hooks ?? []));
   const shared = (options.tools ?? []).filter(isShared);
   twice(shared, 'tools');
   problems.push(...toolsetProblems(shared));

@@ -1,5 +1,7 @@
 import type { StreamEndData } from '../contracts/index.js';
 import { describeError } from '../kernel/errors.js';
+import { hooksOf } from './hook-state.js';
+import type { EndReport } from './host-core.js';
 import { cancelQuestion } from './questions.js';
 import { enter, leave, notice, publish, settled, threadsFrom } from './session-tree.js';
 import { keepOutput } from './state-updates.js';
@@ -19,16 +21,24 @@ export const abortStop = (reason: string | undefined, by: string): RunStop => ({
 export function stopRun(thread: Thread, stop: RunStop): void {
   const { run, tree } = thread;
   if (run === undefined || run.stop !== undefined) return;
+  // It has ended; only a hook that watches is still waited for.
+  if (run.hooks?.phase === 'final' || run.hooks?.phase === 'ended') return run.hooks.cutWait?.();
   run.stop = stop;
-  const { clock, abortTimeoutMs } = tree.host;
-  run.stoppedAt = clock.now();
+  run.stoppedAt = tree.host.clock.now();
   run.left = thread.actor.getSnapshot().value;
   thread.actor.send({ type: 'session.abort' });
   for (const question of [...(thread.questions ?? [])]) cancelQuestion(question, stop.data.reason ?? stop.reason);
   if (thread.run !== run) return;
+  if (run.hooks?.cutWait !== undefined) return run.hooks.cutWait();
   // Between turns, where only a question was waited for, there is nobody to report the end.
   const isBetweenTurns = run.cutTurn === undefined && run.calls.every((call) => call.stage === 'done');
   if (thread.agent.behaviour === 'turn' && isBetweenTurns) return endRun(thread, stop);
+  forceInTime(tree);
+}
+
+/** What is told to stop ends within `abortTimeoutMs`. */
+export function forceInTime(tree: Tree): void {
+  const { clock, abortTimeoutMs } = tree.host;
   tree.cancelForce ??= clock.schedule(() => forceLate(tree), abortTimeoutMs);
 }
 
@@ -58,6 +68,7 @@ function forceLate(tree: Tree): void {
 
 function force(thread: Thread, run: RunRecord): void {
   if (run.cutTurn !== undefined) return run.cutTurn('force');
+  if (run.hooks?.cutWait !== undefined) return run.hooks.cutWait();
   const isAlone = thread.children === undefined || thread.children.size === 0;
   // A composition that waits for code of its author, with nothing running below it.
   if (thread.agent.behaviour !== 'turn' && isAlone) endRun(thread, forcedEnd(run));
@@ -76,9 +87,14 @@ export function forcedEnd({ stop }: RunRecord): RunEnd {
 export function endRun(
   thread: Thread,
   end: RunEnd,
-  report: (reason: string, endsSession: boolean) => void = (reason, endsSession) =>
-    thread.actor.send({ type: 'turn.ended', reason, endsSession }),
+  report: EndReport = (reason, endsSession) => thread.actor.send({ type: 'turn.ended', reason, endsSession }),
 ): void {
+  const { lifecycle } = thread.tree.host;
+  if (lifecycle === undefined || !lifecycle.end(thread, end, report)) endNow(thread, end, report);
+}
+
+/** The same, with no hook asked. */
+export function endNow(thread: Thread, end: RunEnd, report: EndReport): void {
   const run = thread.run as RunRecord;
   const { tree } = thread;
   for (const question of [...(thread.questions ?? [])]) cancelQuestion(question, end.reason);
@@ -86,7 +102,7 @@ export function endRun(
   tree.merge.completeMessage(thread);
   stopWorkTimer(run);
   const publishEnd = () => {
-    if (thread.run !== run) return;
+    if (thread.run !== run || run.hooks?.phase === 'ended') return;
     if (thread.steers.length > 0 && isProlonged(thread, run, end)) return goOn(thread);
     thread.run = undefined;
     thread.isPaused = false;
@@ -104,8 +120,21 @@ export function endRun(
     if (thread.steers.length > 0) handOnSteers(thread);
     publish(thread, { type: 'stream_end', reason: reached.reason, data });
     const endsSession = thread.endsSession || tree.storeError !== undefined || reached.reason === 'max_budget';
-    report(reached.reason, endsSession);
-    if (thread.parent === undefined) tree.onRunEnded?.(finalEnd);
+    const tellEnd = () => {
+      report(reached.reason, endsSession);
+      if (thread.parent === undefined) tree.onRunEnded?.(finalEnd);
+    };
+    const passed = tree.merge.whenPassed();
+    if (passed === undefined) return tellEnd();
+    // Its last event is still with a hook: until it is out nothing follows.
+    thread.run = run;
+    hooksOf(run).phase = 'ended';
+    enter(tree);
+    void passed.then(() => {
+      thread.run = undefined;
+      tellEnd();
+      leave(tree);
+    });
   };
   const durable = settled(tree);
   if (durable === undefined) return publishEnd();
@@ -123,9 +152,10 @@ function isProlonged(thread: Thread, run: RunRecord, { reason, data }: RunEnd): 
 }
 
 /** Another turn, from where the last one left the session. */
-function goOn(thread: Thread): void {
-  const isCalling = thread.actor.getSnapshot().value === 'awaitingTool';
-  thread.actor.send({ type: isCalling ? 'calls.settled' : 'turn.continued' });
+export function goOn(thread: Thread): void {
+  const state: unknown = thread.actor.getSnapshot().value;
+  if (state === 'idle') thread.actor.send({ type: 'session.message' });
+  else thread.actor.send({ type: state === 'awaitingTool' ? 'calls.settled' : 'turn.continued' });
 }
 
 /** What was said to a thread that is over goes to whoever goes on in its place: nobody's words are lost. */

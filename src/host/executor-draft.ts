@@ -6,6 +6,7 @@ const HOST_KINDS: ReadonlySet<string> = new Set([
   'tool_pending',
   'stale_result',
   'context',
+  'context_cleared',
   'decision',
   'interrupted',
 ]);

@@ -58,9 +58,9 @@ export function prepareExecutor(tree: Tree, agent: CompiledAgent, threadOf: () =
       message: `executor "${descriptor.executor}" made neither a session, that is { stream, … }, nor { turn }`,
     });
   }
-  if (!executor.opaque) return executor;
-  assertGranted(tree, agent);
-  return announced(executor, tree, agent.definition.name, threadOf);
+  if (executor.opaque) assertGranted(tree, agent);
+  const text = outOfReach(executor, tree, agent.definition.name);
+  return text === undefined ? executor : announced(executor, text, tree, agent.definition.name, threadOf);
 }
 
 const isSession = (made: unknown): made is AgentSession =>
@@ -70,12 +70,26 @@ const isExecutor = (made: unknown): made is Executor =>
 
 const told = new WeakMap<Tree, Set<string>>();
 
-/** Says once in a tree, before an opaque agent does anything, what does not apply to it. */
-function announced(executor: Executor, tree: Tree, name: string, threadOf: () => Thread): Executor {
-  const { hookPoints, capabilities, keepsConversation } = executor;
+const TOOL_POINTS: readonly string[] = ['before_tool', 'after_tool', 'on_tool_error'];
+
+/** What of policy and of the hooks that there are does not apply to an agent; undefined: all of it does. */
+function outOfReach({ opaque, hookPoints }: Executor, { host }: Tree, name: string): string | undefined {
+  const isOut = (point: string) => hookPoints?.includes(point) === false;
+  const out = [...host.hookPoints].filter(isOut);
+  const ofTools = opaque ? [...host.hookPoints].filter((point) => TOOL_POINTS.includes(point)).join(', ') : '';
+  const others = out.filter((point) => !TOOL_POINTS.includes(point)).join(', ');
+  const model = `runs a model of its own: no hook is fired at ${others}`;
+  if (!opaque) return others === '' ? undefined : `${name} ${model}`;
+  const tools = `${name} runs its own tools: policy and approvals${ofTools === '' ? '' : `, and the hooks at ${ofTools},`} do not apply to them`;
+  return others === '' ? tools : `${tools}; it ${model}`;
+}
+
+/** Says once in a tree, before such an agent does anything, what does not apply to it. */
+function announced(executor: Executor, text: string, tree: Tree, name: string, threadOf: () => Thread): Executor {
+  const { hookPoints, capabilities, opaque, keepsContext } = executor;
   return {
-    opaque: true,
-    ...(keepsConversation !== undefined && { keepsConversation }),
+    ...(opaque && { opaque }),
+    ...(keepsContext && { keepsContext }),
     ...(hookPoints !== undefined && { hookPoints }),
     ...(capabilities !== undefined && { capabilities }),
     turn(inbox, context) {
@@ -83,8 +97,6 @@ function announced(executor: Executor, tree: Tree, name: string, threadOf: () =>
       told.set(tree, names);
       if (!names.has(name)) {
         names.add(name);
-        const hooks = [...tree.host.hookPoints].join(', ');
-        const text = `${name} runs its own tools: policy and approvals${hooks === '' ? '' : `, and the hooks at ${hooks},`} do not apply to them`;
         notice(threadOf(), 'OPAQUE_AGENT', 'warning', text);
       }
       return executor.turn(inbox, context);

@@ -8,6 +8,7 @@ import type {
   TurnContext,
 } from '../contracts/index.js';
 import { describeError, TroupeError } from '../kernel/errors.js';
+import { HOOK_POINTS } from '../kernel/hook-points.js';
 import { idsOf, isResponse, toDeliveries } from './foreign-deliveries.js';
 import { type ForeignEvent, readForeignEvent } from './foreign-events.js';
 
@@ -24,6 +25,12 @@ export interface ForeignOptions {
   tell(code: string, text: string): void;
 }
 
+/** Its model is its own: what is asked of it and what it answers is not seen here. */
+const OUT_OF_SIGHT: ReadonlySet<string> = new Set([
+  ...['before_model', 'before_tool_selection', 'after_model', 'on_model_error', 'pre_compress'],
+]);
+/** Fired for what it leaves to the host, not for what it runs itself. */
+const ITS_TOOLS: ReadonlySet<string> = new Set(['before_tool', 'after_tool', 'on_tool_error']);
 /** Something that says nothing but nonsense is cut off. */
 const MOST_INVALID = 100;
 /** So many events are read before the event loop has its turn: a session that never waits holds nobody up. */
@@ -40,7 +47,8 @@ export function foreignExecutor(session: AgentSession, options: ForeignOptions):
   return {
     turn: (inbox, context) => link.turn(inbox, context),
     opaque: options.isOpaque,
-    keepsConversation: true,
+    keepsContext: true,
+    hookPoints: HOOK_POINTS.filter((point) => !OUT_OF_SIGHT.has(point) && !(options.isOpaque && ITS_TOOLS.has(point))),
     close: () => link.close(),
   };
 }

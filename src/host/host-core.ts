@@ -2,6 +2,7 @@ import type { AnyActorLogic, AnyActorRef } from 'xstate';
 import type { SessionInput } from '../../machines/session.events.js';
 import type {
   AgentDefinition,
+  AgentEventDraft,
   Clock,
   CredentialStore,
   ExecutorCreator,
@@ -12,14 +13,16 @@ import type {
   SessionProvider,
   ToolDefinition,
 } from '../contracts/index.js';
+import type { EventGate } from '../kernel/event-merge.js';
 import type { Schedule } from '../kernel/late-timer.js';
 import type { SavedRules } from '../kernel/policy-rules.js';
 import type { Stamp } from '../kernel/stamp.js';
 import type { TurnoverMap } from '../kernel/turnover-map.js';
 import type { Backends } from './backends.js';
+import type { Watch } from './inspection.js';
 import type { Permits } from './permits.js';
 import type { SessionTools } from './session-tools.js';
-import type { CompiledAgent, Thread, Tree } from './thread.js';
+import type { CompiledAgent, RunEnd, Thread, Tree } from './thread.js';
 import type { Toolsets } from './toolsets.js';
 import type { Tracing } from './tracing.js';
 import type { ElicitationCallback } from './types.js';
@@ -30,6 +33,26 @@ export interface ModelRegistry {
   fault(choice: string | ModelInterface | undefined): string | undefined;
   resolve(choice: string | ModelInterface | undefined): ResolvedModel | Promise<ResolvedModel>;
 }
+
+/** Fires the hooks that stand around runs, events and notices, and does what they say. */
+export interface Lifecycle {
+  /** Begins a run that is recorded and has said nothing yet: asks the hooks, publishes its message, lets it go. */
+  begin(thread: Thread, message: { messageId: string; role: 'user' | 'developer' }): void;
+  /** The same for a run that is gone on with: what was asked before it is not asked again. */
+  resume(thread: Thread): void;
+  /** Asks about the words that wait for a thread; nothing when there is nothing to ask. */
+  beforeTurn(thread: Thread): undefined | Promise<void>;
+  /** True: the run ends later, or goes on. */
+  end(thread: Thread, end: RunEnd, report: EndReport): boolean;
+  /** Publishes a notice, as its hooks would have it. */
+  notice(thread: Thread, draft: AgentEventDraft<'custom'>): void;
+  /** The root's actor is gone. */
+  sessionEnded(tree: Tree): undefined | Promise<void>;
+  gateOf(tree: Tree): EventGate<Thread> | undefined;
+}
+
+/** Tells the session of the end of its run. */
+export type EndReport = (reason: string, endsSession: boolean) => void;
 
 /** What all sessions of one host share. */
 export interface HostCore {
@@ -44,12 +67,16 @@ export interface HostCore {
   readonly hooks: LifecycleInterceptor | undefined;
   /** Points that some hook listens to. */
   readonly hookPoints: ReadonlySet<string>;
+  /** Nothing: no hook listens to what it fires. */
+  readonly lifecycle: Lifecycle | undefined;
   readonly credentials: CredentialStore;
   readonly elicitation: ElicitationCallback | 'respond' | 'deny';
   readonly store: SessionProvider;
   readonly appName: string;
   /** Nothing: nobody traces. */
   tracing: Tracing | undefined;
+  /** Nothing: nobody looks. */
+  watch: Watch | undefined;
   readonly permits: Permits;
   readonly toolTimeoutMs: number;
   readonly abortTimeoutMs: number;

@@ -261,9 +261,9 @@ export function closeTree(tree: Tree, reason: string): void {
   }
   host.trees.delete(sessionId);
   tree.merge.end();
-  const durable = settled(tree);
   const released = host.sessionTools?.close(sessionId);
-  const written = durable === undefined ? closeLog(tree) : durable.then(() => closeLog(tree));
+  const before = allOf(settled(tree), host.lifecycle?.sessionEnded(tree));
+  const written = before === undefined ? closeLog(tree) : before.then(() => closeLog(tree));
   const closing = released === undefined ? written : Promise.all([released, written]).then(() => {});
   if (closing === undefined) return tree.onClosed?.();
   const closed = closing.then(() => {
@@ -272,6 +272,9 @@ export function closeTree(tree: Tree, reason: string): void {
   });
   host.closing.set(sessionId, closed);
 }
+
+const allOf = (one: undefined | Promise<void>, other: undefined | Promise<void>): undefined | Promise<void> =>
+  one === undefined || other === undefined ? (one ?? other) : one.then(() => other);
 
 /** The log is whole: a store that cannot let go of it harms nobody here. */
 function closeLog({ handle }: Tree): undefined | Promise<void> {

@@ -9,6 +9,7 @@ const HOST_KEYS: Keys<Required<HostOptions>> = {
   models: true,
   tools: true,
   policy: true,
+  trust: true,
   userPolicyFile: true,
   hooks: true,
   elicitation: true,
@@ -91,6 +92,7 @@ const HOST_CHECKS: Partial<Record<keyof HostOptions, Check>> = {
   policy: listOf('rule sets and evaluators'),
   userPolicyFile: must((value) => typeof value === 'string' && value !== '', 'the path of a file'),
   hooks: listOf('hooks'),
+  trust: flag,
   agents: listOf('agents'),
   credentials: must(
     (value) => hasMethods(value, ['get', 'set', 'delete']),

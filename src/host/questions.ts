@@ -9,7 +9,6 @@ import { TroupeError } from '../kernel/errors.js';
 import { jsonFault } from '../kernel/json-value.js';
 import { narrowElicitationAction } from '../kernel/narrow.js';
 import { schemaCompileFault, validateJson } from '../kernel/schema.js';
-import { cutText } from '../kernel/text.js';
 import { type Activity, beginWait, endWait } from './activity.js';
 import { noteOutsideWait } from './outside-wait.js';
 import type { Restored } from './recovery/recovery.js';
@@ -240,10 +239,6 @@ export function checkAnswer(question: Question, answer: ElicitationAnswer): void
   if (typeof answer !== 'object' || answer === null || typeof answer.action !== 'string') {
     throw invalidAnswer(question, ['an answer is { action: "accept" | "decline" | "cancel", content? }']);
   }
-  if (!ACTIONS.includes(answer.action)) {
-    const name = JSON.stringify(cutText(answer.action, 40));
-    throw invalidAnswer(question, [`no action ${name}; actions: ${ACTIONS.join(', ')}`]);
-  }
   const fault = jsonFault(answer);
   if (fault !== undefined) throw invalidAnswer(question, [`it is no JSON:${fault}`]);
   const own = question.faults?.(answer) ?? [];
@@ -255,8 +250,6 @@ export function checkAnswer(question: Question, answer: ElicitationAnswer): void
   if (errors instanceof Promise) throw invalidAnswer(question, ['its schema is still being read; answer again']);
   if (errors.length > 0) throw invalidAnswer(question, errors);
 }
-
-const ACTIONS: readonly string[] = ['accept', 'decline', 'cancel'];
 
 const invalidAnswer = (question: Question, errors: readonly string[]) =>
   new TroupeError({

@@ -188,23 +188,29 @@ export function beginRun(
     cancelWorkTimer: undefined,
     cutTurn: undefined,
     interrupted: false,
+    hooks: undefined,
   };
   thread.run = run;
   options.onBegun?.(run);
-  if (thread.agent.behaviour === 'turn') publishSteers(thread);
+  const { lifecycle } = tree.host;
   const role = options.role ?? 'user';
-  publish(thread, {
-    type: 'message',
-    messageId,
-    role,
-    content: input.content,
-    source: role === 'user' ? 'user' : 'host',
-  });
-  tree.merge.completeMessage(thread);
-  if (parent === undefined) tree.host.toolsets?.tellHeld(thread);
+  if (lifecycle !== undefined && options.stop === undefined) return lifecycle.begin(thread, { messageId, role });
+  publishInput(thread, { messageId, role, content: input.content });
   if (options.stop === undefined) return thread.actor.send({ type: 'session.message' });
   run.stop = options.stop;
   endRun(thread, options.stop);
+}
+
+/** The message that a run begins with, behind what was said before it. */
+export function publishInput(
+  thread: Thread,
+  { messageId, role, content }: { messageId: string; role: 'user' | 'developer'; content: ContentPart[] },
+): void {
+  const { tree } = thread;
+  if (thread.agent.behaviour === 'turn') publishSteers(thread);
+  publish(thread, { type: 'message', messageId, role, content, source: role === 'user' ? 'user' : 'host' });
+  tree.merge.completeMessage(thread);
+  if (thread.parent === undefined) tree.host.toolsets?.tellHeld(thread);
 }
 
 /**

@@ -77,6 +77,7 @@ class SessionTree implements Tree {
   onClosed: Tree['onClosed'];
   isResumed = false;
   endReason = 'aborted';
+  hooks: Tree['hooks'];
   hasState = false;
   isClosed = false;
   onStaleResult: Tree['onStaleResult'];
@@ -96,10 +97,9 @@ class SessionTree implements Tree {
     this.settings = options.settings;
     this.runTools = options.runTools;
     const { seq = 0, handle } = options;
-    this.merge =
-      handle?.reserve === undefined
-        ? createEventMerge<Thread>({ stamp: host.stamp, seq, log: LOG })
-        : createEventMerge<Thread>({ stamp: host.stamp, seq, log: LOG, reservedSeq: seq });
+    const gate = host.lifecycle?.gateOf(this);
+    const reservedSeq = handle?.reserve === undefined ? Number.POSITIVE_INFINITY : seq;
+    this.merge = createEventMerge<Thread>({ stamp: host.stamp, seq, log: LOG, gate, reservedSeq });
   }
 
   get questions(): Tree['questions'] {
@@ -182,17 +182,25 @@ export function createThread(
 }
 
 export function publish(thread: Thread, draft: AgentEventDraft): undefined | Promise<void> {
-  thread.tree.host.tracing?.see(thread, draft);
+  const { host } = thread.tree;
+  host.tracing?.see(thread, draft);
+  host.watch?.see(thread, draft);
   return thread.tree.merge.publish(thread, draft);
 }
 
 /** Tells a person something, in the host's name. */
 export function notice(thread: Thread, code: string, severity: 'info' | 'warning' | 'error', text: string): void {
-  publish(thread, { type: 'custom', kind: 'notice', data: { code, severity, text }, source: 'host' });
+  const draft = { type: 'custom', kind: 'notice', data: { code, severity, text }, source: 'host' } as const;
+  const { lifecycle } = thread.tree.host;
+  if (lifecycle === undefined) publish(thread, draft);
+  else lifecycle.notice(thread, draft);
 }
 
-/** Resolves once everything appended so far is durable; undefined when it is already. */
-export const settled = (tree: Tree): undefined | Promise<void> => tree.pendingWrites;
+/** Resolves once everything published so far is durable; undefined when it is already. */
+export function settled(tree: Tree): undefined | Promise<void> {
+  const passing = tree.merge.whenPassed();
+  return passing === undefined ? tree.pendingWrites : passing.then(() => tree.pendingWrites);
+}
 
 /** State keys named `temp:…` live as long as the session is open, and are in no log. */
 function withoutTemporary(event: AgentEvent): AgentEvent {
@@ -245,6 +253,9 @@ function noteWrite(tree: Tree, written: Promise<void>): void {
   tree.pendingWrites = all;
 }
 
+/** The conversation so far is forgotten. */
+export const CONTEXT_CLEARED = 'context_cleared';
+
 /** Folds one logged event of a thread into what its model sees; live and from a stored log alike. */
 export function noteInHistory(history: History, event: AgentEvent, agentId: string): void {
   switch (event.type) {
@@ -275,6 +286,7 @@ export function noteInHistory(history: History, event: AgentEvent, agentId: stri
 
 function noteCustom(history: History, { kind, source, data }: AgentEvent<'custom'>): void {
   if (source !== 'host') return;
+  if (kind === CONTEXT_CLEARED) history.clear();
   if (kind === 'interrupted') history.discard((data as { messageId: string }).messageId);
   const compaction = kind === 'compact_boundary' ? readCompaction(data) : undefined;
   if (compaction !== undefined) history.compact(compaction);

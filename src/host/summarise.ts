@@ -1,6 +1,7 @@
-import type { ModelMessage, ModelRequest, ModelResponse } from '../contracts/index.js';
+import type { Bag, ModelMessage, ModelRequest, ModelResponse } from '../contracts/index.js';
 import { textOf, toParts } from '../kernel/content.js';
 import { describeError, TroupeError } from '../kernel/errors.js';
+import { askAfterModel, askBeforeModel, askOnModelError } from '../kernel/model-hooks.js';
 import { fireHook } from './fire-hook.js';
 import { addCost, beginWork, countModelCall, endWork } from './limits.js';
 import { notice, publish } from './session-tree.js';
@@ -48,13 +49,11 @@ async function askForSummary(
       purpose: 'summary',
     },
   };
-  const hooked = await fireHook(thread, 'before_model', { request });
-  if (hooked !== undefined) {
-    if (hooked.action !== 'proceed') throw failure(hooked.reason ?? 'a hook blocked the model call');
-    const changed = hooked.modifications as { request?: ModelRequest; response?: ModelResponse } | undefined;
-    if (changed?.response !== undefined) return summaryIn(changed.response);
-    if (changed?.request !== undefined) request = { ...changed.request, signal: signal() };
-  }
+  const hooks = { fireHook: (point: string, payload: Bag) => fireHook(thread, point, payload) };
+  const prepared = await askBeforeModel(hooks, request);
+  if ('blocked' in prepared) throw failure(prepared.blocked);
+  if ('response' in prepared) return summaryIn(prepared.response);
+  request = prepared.request;
   const limited = countModelCall(thread);
   if (limited !== undefined) throw failure(`${limited.thread.agentId} has reached its ${limited.end.data.limit}`);
   const { permits } = tree.host;
@@ -67,7 +66,14 @@ async function askForSummary(
       addCost(thread, response.usage.cost?.usd);
       publish(thread, { type: 'usage', model: name, ...response.usage });
     }
-    return summaryIn(response);
+    const said = await askAfterModel(hooks, request, response);
+    if (said !== undefined && 'blocked' in said) throw failure(said.blocked);
+    return summaryIn(said?.response ?? response);
+  } catch (thrown) {
+    const { code, message } = describeError(thrown, 'MODEL_FAILED');
+    const instead = code === SUMMARY_FAILED ? undefined : await askOnModelError(hooks, request, { code, message });
+    if (instead === undefined) throw thrown;
+    return summaryIn(instead);
   } finally {
     endWork(thread);
     release?.();
@@ -80,4 +86,5 @@ function summaryIn(response: ModelResponse): string {
   return text;
 }
 
-const failure = (message: string) => new TroupeError({ code: 'SUMMARY_FAILED', message });
+const SUMMARY_FAILED = 'SUMMARY_FAILED';
+const failure = (message: string) => new TroupeError({ code: SUMMARY_FAILED, message });

@@ -2,6 +2,7 @@ import type { AnyActorRef } from 'xstate';
 import type {
   AgentDefinition,
   AgentDescriptor,
+  ContentPart,
   ContextBudget,
   Executor,
   GenerationConfig,
@@ -75,8 +76,8 @@ export interface RunStop {
 
 /** One run of one thread, from its message to its `stream_end`. */
 export interface RunRecord {
-  readonly input: unknown;
-  readonly inputText: string;
+  input: unknown;
+  inputText: string;
   /** Own usage, and that of every child run that has ended. */
   readonly tally: UsageTally;
   turns: number;
@@ -100,7 +101,7 @@ export interface RunRecord {
   /** `transfer`: who handed the conversation over to the member that is active. */
   handedOverBy: { from: string; reason?: string } | undefined;
   /** Where this run's messages begin in the history. */
-  readonly historyFrom: number;
+  historyFrom: number;
   outputFaults: number;
   graceUsed: boolean;
   loops: LoopDetector | undefined;
@@ -114,6 +115,40 @@ export interface RunRecord {
    */
   cutTurn: ((how: 'stop' | 'interrupt' | 'force') => void) | undefined;
   interrupted: boolean;
+  /** Nothing: no hook has had to do with it. */
+  hooks: RunHooks | undefined;
+}
+
+/** What hooks have made of a run so far. */
+export interface RunHooks {
+  /** Lets go of the hook that is waited for. */
+  cutWait: (() => void) | undefined;
+  /** An `after_agent` hook has sent it back once. */
+  wasSentBack: boolean;
+  /** `ending`: the hooks at its end are asked; `final`: how it ends stands; `ended`: its last event is on its way out. */
+  phase: 'open' | 'ending' | 'final' | 'ended';
+  /** It was taken up before its first turn: whether it may run is still to be asked. */
+  isUnasked: boolean;
+  /** A hook has answered in the agent's place. */
+  isAnswered: boolean;
+  /** What the run was asked; kept for `after_agent`. */
+  prompt: ContentPart[] | undefined;
+  /** What hooks want every agent of a composition to be told. */
+  context: string | undefined;
+  /** Names of the tools, as the model says them, that may be called in this turn; undefined: all that it has. */
+  selected: ReadonlySet<string> | undefined;
+}
+
+/** What hooks have made of a session so far. */
+export interface TreeHooks {
+  /** Why the next run is the first of a conversation; undefined: it is not. */
+  source: string | undefined;
+  /** Its first run has begun. */
+  hasBegun: boolean;
+  /** What `session_start` wants every agent of a composition to be told. */
+  context: string | undefined;
+  /** Resolves once the notices that wait for their hooks are out. */
+  telling: Promise<void> | undefined;
 }
 
 export interface RunEnding {
@@ -219,6 +254,8 @@ export interface Tree {
   isResumed: boolean;
   /** How its session ended. */
   endReason: string;
+  /** Nothing: no hook has had to do with it. */
+  hooks: TreeHooks | undefined;
   /** Some state key is declared. */
   hasState: boolean;
   isClosed: boolean;

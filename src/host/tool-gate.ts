@@ -8,6 +8,7 @@ import { nobodyToAsk } from './questions.js';
 import { argsFor, copyArgs, validateArgs } from './tool-args.js';
 import type { Call } from './tool-call.js';
 import { evaluate, hiddenTools, visibleTools } from './tool-policy.js';
+import { isLeftOut } from './tool-selection.js';
 
 /**
  * Whether a call may run: known tool → arguments fit → `before_tool` hooks (then the arguments again) → policy →
@@ -18,6 +19,8 @@ export async function judge(call: Call): Promise<ToolResultData | undefined> {
   try {
     if (call.entry === undefined) return unknownTool(call);
     if (hiddenTools(call.thread).includes(call.name)) return await hidden(call);
+    if (isLeftOut(call))
+      return errorResult('policy_denied', `denied by a hook: ${call.name} is not to be called in this turn`);
     if (call.brokenArgs !== undefined) {
       return errorResult('invalid_tool_params', `the arguments are no JSON: ${call.brokenArgs.slice(0, 200)}`);
     }

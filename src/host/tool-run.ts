@@ -68,7 +68,9 @@ async function finish(call: Call, outcome: ToolOutcome): Promise<void> {
   if (call.state !== undefined && !outcome.result.isError) call.updates = [...call.state.updates()];
   let { result } = outcome;
   if (result.tailCalls !== undefined) result = await withTailCalls(call, result, result.tailCalls);
-  if (call.thread.tree.host.hookPoints.has('after_tool') && !isDone(call)) result = await afterTool(call, result);
+  const { hookPoints } = call.thread.tree.host;
+  if (result.isError && hookPoints.has('on_tool_error') && !isDone(call)) result = await onToolError(call, result);
+  if (hookPoints.has('after_tool') && !isDone(call)) result = await afterTool(call, result);
   const kept = isDone(call) ? undefined : keepWhole(call, result);
   if (kept !== undefined) result = await kept;
   if (!isDone(call)) respond(call, result);
@@ -270,9 +272,26 @@ async function turnOf(call: Call): Promise<void> {
   }
 }
 
+/** What hooks are told of a call. */
+function aboutCall({ name: tool, args, requestId, entry }: Call) {
+  const mcp = entry?.tool?.mcp;
+  return { tool, args: copyArgs(args), requestId, ...(mcp !== undefined && { mcp: { ...mcp } }) };
+}
+
+/** A result in place of the one that says what went wrong, where a hook has one. */
+async function onToolError(call: Call, error: ToolResultData): Promise<ToolResultData> {
+  const said = await fireHook(call.thread, 'on_tool_error', { ...aboutCall(call), error });
+  if (said === undefined || said.action !== 'proceed' || said.modifications?.result === undefined) return error;
+  try {
+    return toToolResult(said.modifications.result);
+  } catch (thrown) {
+    return thrownResult(thrown);
+  }
+}
+
 async function afterTool(call: Call, result: ToolResultData): Promise<ToolResultData> {
-  const { name: tool, args, requestId } = call;
-  const said = await fireHook(call.thread, 'after_tool', { tool, args: copyArgs(args), requestId, result });
+  const { name: tool } = call;
+  const said = await fireHook(call.thread, 'after_tool', { ...aboutCall(call), result });
   if (said === undefined || isDone(call)) return result;
   if (said.action !== 'proceed') {
     const text = `the result of ${tool} is withheld by a hook: ${said.reason ?? 'no reason given'}`;

@@ -33,6 +33,7 @@ import { commitUpdates } from './state-updates.js';
 import type { RunEnd, RunRecord, Thread } from './thread.js';
 import { registerCall } from './tool-call.js';
 import { visibleTools } from './tool-policy.js';
+import { takeSelection } from './tool-selection.js';
 import { TurnRequest } from './turn-request.js';
 
 const GRACE_MS = 60_000;
@@ -71,6 +72,10 @@ export class Turn implements TurnContext, Activity {
     const inbox = run.inbox.length > 1 ? inCallOrder(run.inbox, run.calls) : run.inbox;
     run.calls = [];
     run.inbox = [];
+    if (run.hooks !== undefined) run.hooks.selected = undefined;
+    // What was said before is in the history once the hooks have let it through.
+    const passing = thread.tree.merge.whenPassed();
+    if (passing !== undefined) await passing;
     const pending = thread.instruction === undefined ? instructionOf(thread, run.input) : undefined;
     if (pending !== undefined) thread.instruction = typeof pending === 'string' ? pending : await pending;
     if (this.isCut) return undefined;
@@ -328,13 +333,23 @@ export class Turn implements TurnContext, Activity {
       }
       default: {
         const own = ownDraft(draft);
-        return own === undefined ? undefined : publish(thread, own);
+        if (own === undefined) return undefined;
+        const { lifecycle } = thread.tree.host;
+        if (lifecycle === undefined || own.type !== 'custom' || own.kind !== 'notice') return publish(thread, own);
+        return lifecycle.notice(thread, own) as undefined;
       }
     }
   }
 
+  hasHook(point: string): boolean {
+    return this.thread.tree.host.hookPoints.has(point);
+  }
+
   fireHook(point: string, payload: Bag): undefined | Promise<HookResult> {
-    return fireHook(this.thread, point, payload);
+    const fired = fireHook(this.thread, point, payload);
+    return point === 'before_tool_selection'
+      ? fired?.then((said) => takeSelection(this.thread, this.run, said))
+      : fired;
   }
 
   private noteText(messageId: string, text: string): void {

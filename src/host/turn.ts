@@ -56,7 +56,10 @@ export function beginTurn(thread: Thread, report: (event: SessionEvent) => void)
   } else start();
 
   function start(): void {
+    if (isOver) return;
     if (run.stop !== undefined) return end(run.stop);
+    const reviewing = thread.tree.host.lifecycle?.beforeTurn(thread);
+    if (reviewing !== undefined) return void reviewing.then(start);
     publishSteers(thread);
     const limited = turnLimit(thread, run);
     if (limited !== undefined) return end(limited);

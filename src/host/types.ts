@@ -63,6 +63,8 @@ export interface HostOptions {
   tools?: readonly (ToolDefinition | Toolset | ToolFactory | SessionToolset)[];
   /** Rule sets (merged by tier and priority) and evaluators (the strictest decides). */
   policy?: readonly (PolicyRuleSet | PolicyEvaluator)[];
+  /** False: the folder that rules of the tier `workspace` come from is not trusted, and they do not count. Default true. */
+  trust?: boolean;
   /** The user's own rules (TOML), which count like those of `policy`; where "always and save" writes. Need not exist yet. */
   userPolicyFile?: string;
   hooks?: readonly (AnyHookDefinition | LifecycleInterceptor)[];
@@ -174,6 +176,19 @@ export interface HostSession extends AgentSession {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
+export interface InspectServerOptions {
+  port?: number;
+  hostname?: string;
+  /** Default: a random one. */
+  token?: string;
+}
+
+export interface InspectServer {
+  /** Opens the page, token included. */
+  readonly url: string;
+  close(): Promise<void>;
+}
+
 export interface Host {
   /** `input`: text, parts, or data of the agent's `inputSchema`. */
   run<Input, Output>(
@@ -204,6 +219,11 @@ export interface Host {
   registerExecutor(type: ExecutorType, creator: ExecutorCreator): void;
   /** The descriptor tree, plain JSON. Checks the whole definition. */
   describe(agent: AgentDefinition): AgentDescriptor;
+  /**
+   * Serves Studio for this host: its page and the wire behind it. Without a `port` any that is free, on 127.0.0.1 only
+   * unless `hostname` says otherwise; `url` holds the token that every request needs. It ends with the host.
+   */
+  inspectServer(options?: InspectServerOptions): Promise<InspectServer>;
   supports(capability: string): boolean;
   /** Stops taking work, waits up to `drainMs` (default 0) for runs, aborts the rest. After it nothing is left. */
   close(options?: { drainMs?: number }): Promise<void>;

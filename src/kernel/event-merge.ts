@@ -1,6 +1,7 @@
 import type { AgentEvent, AgentEventDraft, ContentPart } from '../contracts/index.js';
 import { appendPart } from './content.js';
 import { type Entry, type MergeReader, type MergeSource, Reader } from './merge-reader.js';
+import { Passage } from './passage.js';
 import type { Stamp } from './stamp.js';
 
 /** Where events come from: one per thread. Held by the thread; the merge keeps its counters in it. */
@@ -60,10 +61,13 @@ export interface EventMerge<O extends Origin = Origin> {
   /** A reader that nobody waits for. It is told once per round of the event loop, sees
    * what a busy run publishes after it, and is told by `onLost` that it fell too far behind. */
   observe(onLost: () => void): MergeReader;
+  /** Resolves once all that was published so far is through its `gate`; nothing when it is. */
+  whenPassed(): undefined | Promise<void>;
   /** Nothing more comes: observers end once they have read what there is. */
   end(): void;
   /** Messages in flight, as one event each with `_meta.replace`. */
   inFlight(): AgentEvent<'message'>[];
+  /** Of the last event that went out. */
   readonly seq: number;
   /** Somebody reads: a consumer or an observer. */
   readonly watched: boolean;
@@ -84,6 +88,15 @@ export interface EventMergeOptions<O extends Origin> {
   observerLag?: number;
   /** Events kept for a reader that is still to come. Default 1,024. */
   holdLimit?: number;
+  /** Every event passes through it, stamped, before anybody sees it; one that takes its time holds those behind it. */
+  gate?: EventGate<O> | undefined;
+}
+
+export interface EventGate<O extends Origin> {
+  /** The event, or another with the same `id`, `seq`, `timestamp` and `threadId`. Never throws or rejects. */
+  pass(event: AgentEvent, origin: O): AgentEvent | Promise<AgentEvent>;
+  /** Events wait for it, or do so no more. */
+  onHeld(isHeld: boolean): void;
 }
 
 /** Ends and aborts pass although buffers are full. */
@@ -101,7 +114,6 @@ export const createEventMerge = <O extends Origin>(options: EventMergeOptions<O>
 
 /** A class, not closures: there is one per session, and methods on a prototype take no memory in each. */
 class Merge<O extends Origin> implements EventMerge<O>, MergeSource {
-  seq: number;
   tail: Entry;
   consumer: Reader | undefined;
   observers: Set<Reader> | undefined;
@@ -115,6 +127,8 @@ class Merge<O extends Origin> implements EventMerge<O>, MergeSource {
   #sinceTurn = 0;
   #held: Entry | undefined;
   #heldUntilSeq = 0;
+  #lastSeq: number;
+  readonly #passage: Passage<O> | undefined;
   readonly #stamp: Stamp;
   readonly #log: MergeLog<O>;
   readonly #highWater: number;
@@ -133,9 +147,11 @@ class Merge<O extends Origin> implements EventMerge<O>, MergeSource {
       observerLag = 8192,
       holdLimit = 1024,
       reservedSeq = Number.POSITIVE_INFINITY,
+      gate,
     } = options;
     this.#reservedSeq = reservedSeq;
-    this.seq = seq;
+    this.#lastSeq = seq;
+    this.#passage = gate && new Passage(gate, (event, origin) => this.#admit(event, origin));
     this.tail = { event: undefined, seq, origin: undefined, next: undefined };
     this.#stamp = stamp;
     this.#log = log;
@@ -149,11 +165,19 @@ class Merge<O extends Origin> implements EventMerge<O>, MergeSource {
     return this.consumer !== undefined || (this.observers !== undefined && this.observers.size > 0);
   }
 
+  get seq(): number {
+    return this.#passage?.heldFrom ?? this.#lastSeq;
+  }
+
   publish(origin: O, draft: AgentEventDraft): undefined | Promise<void> {
     const event = this.#stamped(origin, draft);
+    return this.#passage === undefined ? this.#admit(event, origin) : this.#passage.take(event, origin);
+  }
+
+  #admit(event: AgentEvent, origin: O): undefined | Promise<void> {
     if (event.type === 'message') this.#foldMessage(origin, event);
     else {
-      if (origin.message !== undefined && !WITHIN_MESSAGE.has(event.type)) this.completeMessage(origin);
+      if (origin.message !== undefined && !WITHIN_MESSAGE.has(event.type)) this.#complete(origin, false);
       if (!NOT_LOGGED.has(event.type)) this.#log.append(event, origin);
     }
     return this.#deliver(origin, event, !ALWAYS_PASSES.has(event.type));
@@ -165,7 +189,7 @@ class Merge<O extends Origin> implements EventMerge<O>, MergeSource {
         ? {
             id: this.#stamp.nextId(),
             timestamp: this.#stamp.timestamp(),
-            seq: ++this.seq,
+            seq: ++this.#lastSeq,
             runId: origin.runId as string,
             streamId: origin.streamId as string,
             agentId: origin.agentId,
@@ -177,7 +201,7 @@ class Merge<O extends Origin> implements EventMerge<O>, MergeSource {
         : {
             id: this.#stamp.nextId(),
             timestamp: this.#stamp.timestamp(),
-            seq: ++this.seq,
+            seq: ++this.#lastSeq,
             runId: origin.runId as string,
             streamId: origin.streamId as string,
             agentId: origin.agentId,
@@ -187,20 +211,39 @@ class Merge<O extends Origin> implements EventMerge<O>, MergeSource {
             role,
             content,
           };
+    if (this.#passage !== undefined) return this.#passage.take(event, origin);
     this.#foldMessage(origin, event);
     return this.#deliver(origin, event, true);
   }
 
   show(origin: O, event: AgentEvent): void {
-    void this.#deliver(origin, event, false);
+    const deliver = () => void this.#deliver(origin, event, false);
+    if (this.#passage?.isHeld) this.#passage.behind(deliver);
+    else deliver();
   }
 
   record(origin: O, draft: AgentEventDraft): void {
-    if (origin.message !== undefined && !WITHIN_MESSAGE.has(draft.type)) this.completeMessage(origin);
-    this.#log.append(this.#stamped(origin, draft), origin);
+    const event = this.#stamped(origin, draft);
+    if (this.#passage?.isHeld) return this.#passage.behind(() => this.#keep(event, origin));
+    this.#keep(event, origin);
+  }
+
+  #keep(event: AgentEvent, origin: O): void {
+    if (origin.message !== undefined && !WITHIN_MESSAGE.has(event.type)) this.#complete(origin, false);
+    this.#log.append(event, origin);
   }
 
   completeMessage(origin: O, interrupted = false): void {
+    if (this.#passage?.isHeld) return this.#passage.behind(() => this.#complete(origin, interrupted));
+    this.#complete(origin, interrupted);
+  }
+
+  whenPassed(): undefined | Promise<void> {
+    const passage = this.#passage;
+    return passage?.isHeld ? new Promise((resolve) => passage.behind(resolve)) : undefined;
+  }
+
+  #complete(origin: O, interrupted: boolean): void {
     const open = origin.message;
     if (open === undefined) return;
     origin.message = undefined;
@@ -303,7 +346,7 @@ class Merge<O extends Origin> implements EventMerge<O>, MergeSource {
   #stamped(origin: O, draft: AgentEventDraft): AgentEvent {
     const id = this.#stamp.nextId();
     const timestamp = this.#stamp.timestamp();
-    const seq = ++this.seq;
+    const seq = ++this.#lastSeq;
     const { agentId, threadId, runId, streamId } = origin;
     // A host event about a child names the child's thread itself: the draft's fields win.
     if (runId === undefined || streamId === undefined) {
@@ -327,7 +370,7 @@ class Merge<O extends Origin> implements EventMerge<O>, MergeSource {
       for (const part of event.content) appendPart(open.parts, part);
       return;
     }
-    this.completeMessage(origin);
+    this.#complete(origin, false);
     const parts: ContentPart[] = [];
     for (const part of event.content) appendPart(parts, part);
     origin.message = {

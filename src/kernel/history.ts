@@ -46,6 +46,8 @@ export interface History {
   closeOpen(): void;
   /** Puts `messages` in front: what another thread said before this one began. */
   preload(messages: readonly ModelMessage[]): void;
+  /** Forgets all of it. */
+  clear(): void;
   readonly openCalls: number;
   /** What goes to a model from now on: `messages()` from `from` on, or what the last compaction leaves of them. */
   outgoing(from: number): ModelMessage[];
@@ -163,6 +165,15 @@ class ThreadHistory implements History {
 
   preload(messages: readonly ModelMessage[]): void {
     this.#done = [...messages, ...this.#done];
+    this.#tokens = undefined;
+  }
+
+  clear(): void {
+    this.#done = [];
+    this.#round = undefined;
+    this.#heldBack = undefined;
+    this.#compaction = undefined;
+    this.#frontTokens = 0;
     this.#tokens = undefined;
   }
 

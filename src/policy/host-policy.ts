@@ -7,10 +7,11 @@ import { appendRules, readUserFile } from './user-file.js';
 export function createHostPolicy(options: {
   readonly policy?: readonly (PolicyRuleSet | PolicyEvaluator)[];
   readonly userPolicyFile?: string;
+  readonly trust?: boolean;
 }): { readonly evaluator: PolicyEvaluator; readonly savedRules: SavedRules | undefined } {
-  const { policy = [], userPolicyFile: file } = options;
-  if (file === undefined) return { evaluator: createPolicyEngine(policy), savedRules: undefined };
-  const engine = createPolicyEngine([...policy, readUserFile(file)]);
+  const { policy = [], userPolicyFile: file, trust: trusted = true } = options;
+  if (file === undefined) return { evaluator: createPolicyEngine(policy, { trusted }), savedRules: undefined };
+  const engine = createPolicyEngine([...policy, readUserFile(file)], { trusted });
   return { evaluator: engine, savedRules: createSavedRules(engine, file) };
 }
 

@@ -190,6 +190,31 @@ export const executorCases: readonly ExecutorCase[] = bounded([
     },
   },
   {
+    name: 'hooks around its run fire as around any other, and may send it back once',
+    async run(make, setup) {
+      const fired: string[] = [];
+      const hooks = [
+        defineHook('session_start', ({ source }) => void fired.push(`session_start ${source}`)),
+        defineHook('before_agent', () => void fired.push('before_agent')),
+        defineHook('after_agent', ({ response, stopHookActive }) => {
+          fired.push(`after_agent ${String(response)}`);
+          return stopHookActive ? undefined : { action: 'block', reason: 'say it better' };
+        }),
+        defineHook('after_run', ({ reason }) => void fired.push(`after_run ${reason}`)),
+      ];
+      const turns = [{ text: 'one' }, { text: 'two' }];
+      const { events } = await runOnce(prepare(make, setup, { turns }, { host: { hooks } }));
+      deepStrictEqual(fired, [
+        'session_start startup',
+        'before_agent',
+        'after_agent one',
+        'after_agent two',
+        'after_run completed',
+      ]);
+      checkEnd(events, 'completed');
+    },
+  },
+  {
     name: 'a question of its own is asked in the inbox, and the answer brings it on',
     async run(make, setup) {
       const question = { kind: 'clarification', message: 'which one?' };

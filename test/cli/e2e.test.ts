@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
@@ -252,6 +252,52 @@ test('check and graph read the same files', async () => {
   expect([graph.code, graph.err]).toEqual([0, '']);
   expect(graph.out).toMatch(/^flowchart TB\n/);
 });
+
+test('what a folder brings runs once it is trusted, and not before', async () => {
+  const home = await mkdtemp(join(tmpdir(), 'troupe-home-'));
+  const work = await mkdtemp(join(tmpdir(), 'troupe-work-'));
+  const at = { cwd: work, env: { HOME: home } };
+  try {
+    await mkdir(join(work, '.troupe', 'agents'), { recursive: true });
+    await writeFile(
+      join(work, '.troupe', 'agents', 'lister.agent.md'),
+      '---\nname: lister\ndescription: Lists.\nmodel: scripted\ntools: [list_directory]\n---\nGo.\n',
+    );
+    await writeFile(
+      join(work, '.troupe', 'hooks.yaml'),
+      'hooks:\n  - point: before_tool\n    command: echo no listing here >&2; exit 2\n',
+    );
+    await writeFile(
+      join(work, 'script.json'),
+      JSON.stringify([{ toolCalls: [{ name: 'list_directory', args: {} }] }, { text: 'done' }]),
+    );
+    const run = (file: string, ...more: string[]) =>
+      troupe(['run', file, 'go', '--json', '--script', 'script.json', ...more], at);
+    const responseIn = ({ out }: { out: string }) => eventsOf(out).find((event) => event.type === 'tool_response');
+
+    const unknown = await run('lister');
+    expect([unknown.code, unknown.out]).toEqual([2, '']);
+    expect(unknown.err).toContain('1 agent, 1 hook left out; see troupe trust, or run with --trust');
+    const file = join('.troupe', 'agents', 'lister.agent.md');
+    // Named on the command line it runs; the hook does not.
+    expect(responseIn(await run(file))).not.toMatchObject({ isError: true });
+
+    const once = await run('lister', '--trust');
+    expect([once.code, once.err]).toEqual([0, '']);
+    expect(responseIn(once)).toMatchObject({
+      errorType: 'policy_denied',
+      llmContent: [{ text: 'denied by a hook: no listing here' }],
+    });
+
+    expect((await troupe(['trust', '--yes'], at)).out).toContain(': trusted; it brings 2 things');
+    expect(responseIn(await run('lister'))).toMatchObject({ errorType: 'policy_denied' });
+    const list = await troupe(['hooks', 'list', '--json'], at);
+    expect(JSON.parse(list.out).hooks).toMatchObject([{ point: 'before_tool', active: true }]);
+  } finally {
+    await rm(home, { recursive: true, force: true });
+    await rm(work, { recursive: true, force: true });
+  }
+}, 60_000);
 
 test('a run that was killed is resumed from its log, forked and taken back', async () => {
   const killed = startTroupe(['run', 'solo.agent.md', 'go', '--script', 'slow.json', '--store', 'kept'], { cwd });

@@ -1,6 +1,7 @@
 import type { RunParts } from '../../src/cli/run.js';
 import type { AgentDefinition, AgentEvent } from '../../src/contracts/index.js';
 import { agent } from '../../src/define/agent.js';
+import type { Project } from '../../src/define/project/project.js';
 import type { Host, HostOptions, Run, RunOptions, RunResult } from '../../src/host/types.js';
 import { memoryStore } from '../../src/stores/memory.js';
 import { eventList, type Step } from './event-list.js';
@@ -27,6 +28,19 @@ export const solo: AgentDefinition = agent({
   name: 'solo',
   description: 'Does it alone.',
 }) as unknown as AgentDefinition;
+
+/** A folder, and a user, that bring nothing. */
+export const bareProject: Project = {
+  folder: '/project',
+  trusted: false,
+  items: [],
+  untrusted: [],
+  problems: [],
+  hooks: [],
+  policy: [],
+  mcpServers: {},
+  agent: () => Promise.reject(new Error('none')),
+};
 
 /** A host whose one run yields given events. */
 export function fakeHost(run: FakeRun, more: Partial<RunParts> & { definition?: AgentDefinition } = {}): FakeHost {
@@ -88,6 +102,10 @@ export function fakeHost(run: FakeRun, more: Partial<RunParts> & { definition?: 
     aborted,
     parts: {
       loadDefinition: async () => ({ definition, notices: [] }),
+      openProject: async () => bareProject,
+      trustProject: async () => [],
+      isFile: () => true,
+      mcpTools: async () => ({ kind: 'toolset', tools: async () => [] }) as never,
       loadModel: async () => ({ generate: () => Promise.reject(), generateStream: () => Promise.reject() }) as never,
       workspaceTools: () => [],
       openStore: memoryStore,

@@ -42,10 +42,13 @@ export function buildTroupe(): () => void {
 }
 
 /** The real command line as a process without a terminal. */
-export function startTroupe(args: readonly string[], options: { cwd: string; stdin?: string }): TroupeProcess {
+export function startTroupe(
+  args: readonly string[],
+  options: { cwd: string; stdin?: string; env?: Record<string, string> },
+): TroupeProcess {
   const child = spawn(process.execPath, [main, ...args], {
     cwd: options.cwd,
-    env: keyless,
+    env: { ...keyless, ...options.env },
     stdio: 'pipe',
   });
   let out = '';
@@ -79,7 +82,10 @@ export function startTroupe(args: readonly string[], options: { cwd: string; std
 }
 
 /** Runs it to its end. */
-export async function troupe(args: readonly string[], options: { cwd: string; stdin?: string }) {
+export async function troupe(
+  args: readonly string[],
+  options: { cwd: string; stdin?: string; env?: Record<string, string> },
+) {
   const run = startTroupe(args, options);
   const code = await run.ended;
   return { code, out: run.stdout(), err: run.stderr() };

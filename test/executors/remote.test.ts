@@ -215,7 +215,13 @@ test('what a remote says beyond all bounds ends its run', async () => {
     response.write(`data: ${JSON.stringify({ jsonrpc: '2.0', id, result: task('TASK_STATE_WORKING') })}\n\n`);
     for (let at = 0; at < 40 && !response.destroyed; at++)
       if (!response.write(chunk))
-        await new Promise((resolve) => response.once('drain', resolve).once('close', resolve));
+        await new Promise<void>((resolve) => {
+          const done = () => {
+            response.off('drain', done).off('close', done);
+            resolve();
+          };
+          response.on('drain', done).on('close', done);
+        });
     response.end();
   };
   const { url } = await peer([flood]);

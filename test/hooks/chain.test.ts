@@ -76,6 +76,11 @@ test.each([
   ['says a list', () => [], /not \{ action/],
   ['says no action', () => ({ modifications: { args: {} } }), /not \{ action/],
   ['changes with something that is no object', () => ({ action: 'proceed', modifications: 'x' }), /not an object/],
+  [
+    'changes what is not to be changed there',
+    () => ({ action: 'proceed', modifications: { arg: {} } }),
+    /wants to change "arg"/,
+  ],
 ])('a guard that %s blocks; elsewhere it is passed over and told', async (_, run, fault) => {
   const guard = await fire([hook(run)]);
   expect(guard.action).toBe('block');
@@ -83,6 +88,17 @@ test.each([
   const result = { llmContent: [] };
   const observer = await fire([hook(run, 'after_tool')], 'after_tool', { ...beforeTool, result });
   expect(observer).toEqual({ action: 'proceed', _meta: { faults: [expect.stringMatching(fault)] } });
+});
+
+test.each(['proceed', 'approve', 'allow'])('%s is consent', async (action) => {
+  expect(await fire([hook(() => ({ action }))])).toEqual({ action: 'proceed' });
+});
+
+test('what one hook suppresses no later one brings back', async () => {
+  const says = (suppress: boolean) => hook(() => ({ action: 'proceed', modifications: { suppress } }), 'notification');
+  expect(await fire([says(true), says(false)], 'notification', base)).toMatchObject({
+    modifications: { suppress: true },
+  });
 });
 
 test('an action of the future blocks', async () => {
@@ -136,4 +152,62 @@ test('hooks fire at their own point only, interceptors at the points they suppor
   expect(wrong).not.toHaveBeenCalled();
   expect(interceptor.fire).toHaveBeenCalledTimes(1);
   expect(interceptor.fire).toHaveBeenCalledWith('before_tool', beforeTool);
+});
+
+test('a hook that has a name is called by it', async () => {
+  const named = { point: 'before_tool' as const, name: 'guard', run: () => Promise.reject(new Error('boom')) };
+  expect(await fire([named])).toEqual({ action: 'block', reason: 'the hook "guard" failed: boom' });
+});
+
+test('what only one may change at a point is left to it: another change is a fault, and a guard with one blocks', async () => {
+  const change = { action: 'proceed', modifications: { clearContext: true } };
+  expect((await fire([hook(() => change)])).reason).toContain('at before_tool it may change: args');
+  expect(await fire([hook(() => change, 'before_agent')], 'before_agent', base)).toEqual({
+    action: 'proceed',
+    _meta: { faults: [expect.stringContaining('at before_agent it may change: additionalContext, response')] },
+  });
+});
+
+test('ask is a block where there is nobody who could be asked', async () => {
+  const asks = hook(() => ({ action: 'ask', reason: 'hm' }), 'before_model');
+  expect(await fire([asks], 'before_model', base)).toEqual({ action: 'block', reason: 'hm' });
+});
+
+test('continue: false ends the chain, and blocks with its reason', async () => {
+  const later = vi.fn();
+  const said = await fire([hook(() => ({ action: 'proceed', continue: false, stopReason: 'enough' })), hook(later)]);
+  expect(said).toEqual({ action: 'block', reason: 'enough', continue: false, stopReason: 'enough' });
+  expect(later).not.toHaveBeenCalled();
+});
+
+test('hooks at a point where nothing can be changed begin together; a block of one hides no other', async () => {
+  const begun: string[] = [];
+  const watch = (name: string) =>
+    hook(async () => {
+      begun.push(name);
+      await undefined;
+      return name === 'one' ? { action: 'block', systemMessage: name } : { action: 'proceed', systemMessage: name };
+    }, 'after_run');
+  const fired = fire([watch('one'), watch('two')], 'after_run', base);
+  expect(begun).toEqual(['one', 'two']);
+  expect(await fired).toMatchObject({ systemMessage: 'one\ntwo' });
+});
+
+test('an interceptor is asked like any hook, in its place', async () => {
+  const order: string[] = [];
+  const interceptor = {
+    async fire(_: string, payload: object) {
+      order.push(JSON.stringify((payload as { args: unknown }).args));
+      return { action: 'proceed', modifications: { args: { path: 'c' } } };
+    },
+    supportedHookPoints: () => ['before_tool'],
+  };
+  const first = hook(() => ({ action: 'proceed', modifications: { args: { path: 'b' } } }));
+  expect(await fire([first, interceptor])).toMatchObject({ modifications: { args: { path: 'c' } } });
+  expect(order).toEqual(['{"path":"b"}']);
+});
+
+test('hooks that answer at once are answered at once', () => {
+  const chain = createHookChain([hook(() => ({ action: 'block' }))]);
+  expect(chain?.fireNow?.('before_tool', beforeTool)).toEqual({ action: 'block' });
 });

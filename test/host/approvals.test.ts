@@ -92,8 +92,6 @@ test.each([
 });
 
 test.each([
-  ['an action of no known kind', { action: 'acept' }, 'no action "acept"; actions: accept, decline, cancel'],
-  ['an outcome in the place of the action', { action: 'proceed_always' }, 'no action "proceed_always"'],
   ['an outcome of no known kind', { action: 'accept', content: { outcome: 'forever' } }, 'outcome'],
   ['an outcome that is not offered', { action: 'accept', content: { outcome: 'proceed_always_server' } }, 'outcome'],
   ['"modify" with nothing changed', { action: 'accept', content: { outcome: 'modify' } }, 'needs modifiedArgs'],

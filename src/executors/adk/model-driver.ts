@@ -1,9 +1,17 @@
 import { BaseLlm, type BaseLlmConnection, type LlmRequest, type LlmResponse } from '@google/adk';
 import type { ModelRequest, ModelResponse, ResolvedModel, TurnContext } from '../../contracts/index.js';
+import { askAfterModel, askBeforeModel, askOnModelError, wholeResponse } from '../../kernel/model-hooks.js';
 import type { Answer } from './answer.js';
 import { type AdkFailure, failureOf } from './failure.js';
 import { streamHostModel } from './host-stream.js';
-import { applyGeneration, applyModelRequest, toLlmResponse, toModelRequest, usageOf } from './translate.js';
+import {
+  applyGeneration,
+  applyModelRequest,
+  fromLlmResponse,
+  toLlmResponse,
+  toModelRequest,
+  usageOf,
+} from './translate.js';
 
 const MAX_ATTEMPTS = 3;
 const FIRST_BACKOFF_MS = 500;
@@ -45,18 +53,13 @@ export class DrivenModel extends BaseLlm {
   ): AsyncGenerator<LlmResponse, void> {
     const { context, listener } = this;
     this.#complete(asked);
-    const hooked = context.fireHook('before_model', { request: toModelRequest(asked, this.#own()) });
-    if (hooked !== undefined) {
-      const said = await hooked;
+    if (context.hasHook('before_model') || context.hasHook('before_tool_selection')) {
+      const request = toModelRequest(asked, this.#own());
+      const prepared = await askBeforeModel(context, request);
       if (context.aborted) return;
-      if (said.action !== 'proceed') {
-        const message = said.reason ?? 'a hook blocked the model call';
-        listener.fail({ code: 'HOOK_BLOCKED', message, retryable: false });
-        return;
-      }
-      const changed = said.modifications as { request?: ModelRequest; response?: ModelResponse } | undefined;
-      if (changed?.response !== undefined) return yield* this.#answerWith(changed.response);
-      if (changed?.request !== undefined) applyModelRequest(asked, changed.request);
+      if ('blocked' in prepared) return listener.fail(blocked(prepared.blocked));
+      if ('response' in prepared) return yield* this.#answerWith(prepared.response);
+      if (prepared.request !== request) applyModelRequest(asked, prepared.request);
     }
     for (let attempt = 1; ; attempt++) {
       if (context.aborted) return;
@@ -64,8 +67,9 @@ export class DrivenModel extends BaseLlm {
       const answer = listener.begin(this.model);
       const failure = yield* this.#attempt(asked, stream, signal, answer);
       if (failure === undefined || context.aborted) return;
+      if (failure.code === HOOK_BLOCKED) return listener.fail(failure);
       const waitMs = answer.turn.hasSpoken ? undefined : retryDelay(failure, attempt);
-      if (waitMs === undefined) return listener.fail(failure);
+      if (waitMs === undefined) return yield* this.#giveUp(asked, failure);
       const text = `${this.model}: ${failure.message}; again in ${waitMs} ms`;
       const data = { code: 'MODEL_RETRY', severity: 'info', text };
       await context.publish({ type: 'custom', kind: 'notice', data, source: 'host' });
@@ -104,6 +108,30 @@ export class DrivenModel extends BaseLlm {
     };
   }
 
+  /** No more is tried; a hook may have an answer all the same. */
+  async *#giveUp(asked: LlmRequest, failure: AdkFailure): AsyncGenerator<LlmResponse, void> {
+    const { context, listener } = this;
+    if (context.hasHook('on_model_error')) {
+      const { code, message, retryable } = failure;
+      const request = toModelRequest(asked, this.#own());
+      const response = await askOnModelError(context, request, { code, message, retryable });
+      if (context.aborted) return;
+      if (response !== undefined) return yield* this.#answerWith(response);
+    }
+    listener.fail(failure);
+  }
+
+  /** An answer as its hooks leave it: kept back until it is whole. */
+  async #judge(asked: LlmRequest, answers: readonly LlmResponse[]): Promise<readonly LlmResponse[] | AdkFailure> {
+    // What was said in pieces is said once more as a whole.
+    const wholes = answers.filter(({ partial }) => partial !== true);
+    const whole = wholeResponse((wholes.length > 0 ? wholes : answers).map(fromLlmResponse));
+    const said = await askAfterModel(this.context, toModelRequest(asked, this.#own()), whole);
+    if (said === undefined) return answers;
+    if ('blocked' in said) return blocked(said.blocked);
+    return [toLlmResponse({ finishReason: 'stop', ...said.response }, false)];
+  }
+
   async *#answerWith(response: ModelResponse): AsyncGenerator<LlmResponse, void> {
     const answer = this.listener.begin(this.model);
     yield toLlmResponse({ finishReason: 'stop', ...response }, false);
@@ -129,12 +157,19 @@ export class DrivenModel extends BaseLlm {
         'own' in driven
           ? driven.own.generateContentAsync(asked, stream, signal)
           : streamHostModel(driven.host.model, toModelRequest(asked, this.#own()), stream);
+      const held: LlmResponse[] | undefined = context.hasHook('after_model') ? [] : undefined;
       for await (const response of answers) {
         const usage = usageOf(response.usageMetadata);
         if (usage !== undefined) answer.usage(usage);
-        yield response;
+        if (held === undefined) yield response;
+        else held.push(response);
         if (context.aborted) return undefined;
       }
+      if (held === undefined) return undefined;
+      const judged = await this.#judge(asked, held);
+      if (context.aborted) return undefined;
+      if (!isList(judged)) return judged;
+      yield* judged;
       return undefined;
     } catch (thrown) {
       return failureOf(thrown);
@@ -150,6 +185,11 @@ export class DrivenModel extends BaseLlm {
     return /(^|\/)gemini/.test(this.model) ? 'gemini' : 'adk';
   }
 }
+
+const HOOK_BLOCKED = 'HOOK_BLOCKED';
+const blocked = (message: string): AdkFailure => ({ code: HOOK_BLOCKED, message, retryable: false });
+
+const isList = (judged: readonly LlmResponse[] | AdkFailure): judged is readonly LlmResponse[] => Array.isArray(judged);
 
 function retryDelay(failure: AdkFailure, attempt: number): number | undefined {
   if (!failure.retryable || attempt >= MAX_ATTEMPTS) return undefined;

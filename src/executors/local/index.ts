@@ -7,6 +7,7 @@ import type {
   TurnEnd,
 } from '../../contracts/index.js';
 import { describeError, ModelError } from '../../kernel/errors.js';
+import { askAfterModel, askBeforeModel, askOnModelError, wholeResponse } from '../../kernel/model-hooks.js';
 import { createModelTurn, type ModelTurn } from '../../kernel/model-turn.js';
 
 const MAX_ATTEMPTS = 3;
@@ -30,15 +31,12 @@ async function turnOf(context: TurnContext): Promise<TurnEnd | undefined> {
     if (context.aborted) return undefined;
   }
   let request = context.modelRequest();
-  const hooked = context.fireHook('before_model', { request });
-  if (hooked !== undefined) {
-    const said = await hooked;
+  if (context.hasHook('before_model') || context.hasHook('before_tool_selection')) {
+    const prepared = await askBeforeModel(context, request);
     if (context.aborted) return undefined;
-    if (said.action !== 'proceed')
-      return fail(context, { code: 'HOOK_BLOCKED', message: said.reason ?? 'a hook blocked the model call' });
-    const changed = said.modifications as { request?: ModelRequest; response?: ModelResponse } | undefined;
-    if (changed?.response !== undefined) return answerWith(context, resolved.name, changed.response);
-    if (changed?.request !== undefined) request = withSignal(changed.request, context);
+    if ('blocked' in prepared) return blocked(context, prepared.blocked);
+    if ('response' in prepared) return answerWith(context, resolved.name, prepared.response);
+    request = prepared.request;
   }
   let malformed = 0;
   for (let attempt = 1; ; attempt++) {
@@ -47,16 +45,18 @@ async function turnOf(context: TurnContext): Promise<TurnEnd | undefined> {
     const turn = createModelTurn(context, resolved.name);
     const traced = context.traceModelCall?.({ model: resolved.name, provider: resolved.provider, attempt });
     const ask = () => openAnswer(context, resolved.model, request);
-    const failure = await callModel(context, turn, ask, resolved.provider);
+    const answer = context.hasHook('after_model') ? new HeldAnswer(context, turn, request) : turn;
+    const failure = await callModel(context, answer, ask, resolved.provider);
     turn.publishUsage();
     traced?.end({ finishReason: turn.finishReason, error: failure, isAborted: context.aborted });
     if (context.aborted) return undefined;
+    if (failure?.code === HOOK_BLOCKED) return blocked(context, failure.message);
     if (failure === undefined && (!turn.isMalformed || context.toolsOff)) return turn.finish();
     const fault = failure ?? MALFORMED;
     const waitMs = failure === undefined ? malformedDelay(malformed++) : retryDelay(failure, attempt);
     // What has reached the consumer is not silently said again; thoughts are no answer.
     const isSaid = failure === undefined ? turn.hasAnswered : turn.hasSpoken;
-    if (waitMs === undefined || isSaid) return fail(context, fault);
+    if (waitMs === undefined || isSaid) return giveUp(context, resolved.name, request, fault);
     const text = `${resolved.name}: ${fault.message}; again in ${waitMs} ms`;
     await context.publish({
       type: 'custom',
@@ -90,6 +90,60 @@ const MALFORMED: Failure = {
 
 const malformedDelay = (before: number) => (before === 0 ? MALFORMED_RETRY_MS : undefined);
 
+const HOOK_BLOCKED = 'HOOK_BLOCKED';
+const blocked = (context: TurnContext, message: string) => fail(context, { code: HOOK_BLOCKED, message });
+
+/** An answer that is kept back until the hooks have seen all of it. */
+class HeldAnswer implements Answer {
+  readonly #increments: ModelResponse[] = [];
+
+  constructor(
+    private readonly context: TurnContext,
+    private readonly turn: ModelTurn,
+    private readonly request: ModelRequest,
+  ) {}
+
+  take(increment: ModelResponse): undefined {
+    this.#increments.push(increment);
+    return undefined;
+  }
+
+  /** Says it, as the hooks leave it. What the call has used is counted all the same. */
+  async end(): Promise<Failure | undefined> {
+    const { context, turn, request } = this;
+    const whole = wholeResponse(this.#increments);
+    const said = await askAfterModel(context, request, whole);
+    if (context.aborted) return undefined;
+    if (said === undefined) {
+      for (const increment of this.#increments) await turn.take(increment);
+      return undefined;
+    }
+    const { usage } = whole;
+    if (usage !== undefined) await turn.take({ content: [], usage });
+    if ('blocked' in said) {
+      return { code: HOOK_BLOCKED, message: said.blocked, retryable: false, retryAfterMs: undefined };
+    }
+    const { usage: _, ...response } = said.response;
+    await turn.take({ finishReason: 'stop', ...response });
+    return undefined;
+  }
+}
+
+/** No more is tried; a hook may have an answer all the same. */
+async function giveUp(
+  context: TurnContext,
+  model: string,
+  request: ModelRequest,
+  { code, message, retryable }: Failure,
+): Promise<TurnEnd | undefined> {
+  if (context.hasHook('on_model_error')) {
+    const response = await askOnModelError(context, request, { code, message, retryable });
+    if (context.aborted) return undefined;
+    if (response !== undefined) return answerWith(context, model, response);
+  }
+  return fail(context, { code, message, retryable });
+}
+
 /** A hook answered in the model's place. */
 async function answerWith(context: TurnContext, model: string, response: ModelResponse): Promise<TurnEnd | undefined> {
   const turn = createModelTurn(context, model);
@@ -98,18 +152,18 @@ async function answerWith(context: TurnContext, model: string, response: ModelRe
   return turn.finish();
 }
 
-/** A request that a hook put together itself keeps the turn's signal. */
-const withSignal = (request: ModelRequest, context: TurnContext): ModelRequest => ({
-  ...request,
-  signal: context.signal,
-});
+/** What takes the increments of one answer, and may have something to do when they are all there. */
+interface Answer {
+  take(increment: ModelResponse): undefined | Promise<void>;
+  end?(): Promise<Failure | undefined>;
+}
 
 type Failure = { code: string; message: string; retryable: boolean; retryAfterMs: number | undefined };
 
-/** Streams one answer into `turn`. Returns how it failed; nothing when it did not. */
+/** Streams one answer into `answer`. Returns how it failed; nothing when it did not. */
 async function callModel(
   context: TurnContext,
-  turn: ModelTurn,
+  answer: Answer,
   open: () => AsyncGenerator<ModelResponse>,
   provider: string,
 ): Promise<Failure | undefined> {
@@ -121,10 +175,10 @@ async function callModel(
     const stream = open();
     for await (const increment of stream) {
       if (context.aborted) break;
-      const full = turn.take(increment);
+      const full = answer.take(increment);
       if (full !== undefined) await full;
     }
-    return undefined;
+    return answer.end === undefined || context.aborted ? undefined : await answer.end();
   } catch (thrown) {
     const { code, message } = describeError(thrown, 'MODEL_FAILED');
     const isModelError = thrown instanceof ModelError;

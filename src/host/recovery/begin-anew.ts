@@ -12,7 +12,7 @@ export function inboxAnew(thread: Thread, run: RunRecord): readonly SessionStrea
   const { past, executor } = thread;
   if (past?.input === undefined || past.isTakenOver) return undefined;
   past.isTakenOver = true;
-  if (executor?.keepsConversation !== true || past.turns === 0) return undefined;
+  if (executor?.keepsContext !== true || past.turns === 0) return undefined;
   const { name } = thread.agent.definition;
   if (past.hadSideEffects) {
     throw new TroupeError({

@@ -329,6 +329,9 @@ export class ThreadFold implements ThreadPast {
       case 'decision':
         this.#decide(data);
         break;
+      case 'context_cleared':
+        this.historyFrom = 0;
+        break;
       case 'notice':
         if (data.code === 'MODEL_RETRY') this.#countCall();
         break;

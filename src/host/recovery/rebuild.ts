@@ -34,6 +34,7 @@ export function resumeRun(thread: Thread, past: ThreadPast): void {
   thread.end = undefined;
   const run = recordOf(thread, past, input);
   thread.run = run;
+  tree.host.lifecycle?.resume(thread);
   const { stop } = past;
   for (const call of past.lost) closeCall(thread, call, 'its answer was lost with a part of the log');
   // First: what is being stopped begins nothing more.
@@ -70,6 +71,7 @@ function recordOf(thread: Thread, past: ThreadPast, input: AgentEvent<'message'>
     cancelWorkTimer: undefined,
     cutTurn: undefined,
     interrupted: false,
+    hooks: undefined,
   };
 }
 

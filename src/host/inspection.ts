@@ -1,0 +1,169 @@
+import type { ActorSystem, AnyActorRef } from 'xstate';
+import type {
+  AgentDefinition,
+  AgentEvent,
+  AgentEventDraft,
+  ElicitationAnswer,
+  LogGap,
+  SessionUpdateData,
+  SteerData,
+} from '../contracts/index.js';
+import { TroupeError } from '../kernel/errors.js';
+import { applyUpdate, respondTo, steerTree } from './deliver.js';
+import { abortStop, stopRun } from './end-run.js';
+import { assertSteer, assertUpdate } from './given-data.js';
+import type { HostCore } from './host-core.js';
+import { type Thread, type Tree, threadKey } from './thread.js';
+import type { Host } from './types.js';
+
+/** One session that is open in a host. */
+export interface OpenSession {
+  readonly sessionId: string;
+  readonly agentName: string;
+  readonly isRunning: boolean;
+  readonly pending: number;
+  readonly lastSeq: number;
+}
+
+/** One step of an actor of a session: of the session's machine, or of the composition that carries its run. */
+export interface ActorStep {
+  readonly sessionId: string;
+  /** Empty for the root. */
+  readonly threadId: string;
+  /** Id of the machine. */
+  readonly machine: string;
+  readonly value: unknown;
+  readonly event: string;
+  readonly at: string;
+}
+
+/** What somebody who looks at a host from outside may see and do. Nothing of it costs anything while nobody looks. */
+export interface HostInspection {
+  readonly host: Host;
+  readonly name: string;
+  agents(): readonly AgentDefinition[];
+  open(): OpenSession[];
+  /** Of an open session, or by the name of its agent. */
+  definitionOf(sessionId: string, agentName: string): AgentDefinition | undefined;
+  /** What of its stored log cannot be read, and where the log ends. Rejects with `SESSION_NOT_FOUND`. */
+  lookUp(sessionId: string): Promise<{ agentName: string; gaps: readonly LogGap[]; lastSeq: number }>;
+  /** What is logged after a position; a message that is under way as far as it has come. */
+  log(sessionId: string, after: number): AsyncIterable<AgentEvent>;
+  respond(sessionId: string, requestId: string, answer: ElicitationAnswer): void;
+  steer(sessionId: string, data: SteerData, threadId: string | undefined): void;
+  update(sessionId: string, data: SessionUpdateData): void;
+  abort(sessionId: string, threadId: string | undefined, reason: string | undefined): void;
+  /** Told after a session was opened, closed, begun, ended, or has asked or got an answer; returns what ends it. */
+  onChange(listener: (sessionId: string) => void): () => void;
+  onStep(listener: (step: ActorStep) => void): () => void;
+}
+
+/** The ear of those who look: kept in the core, asked once per event. */
+export class Watch {
+  readonly #listeners = new Set<(sessionId: string) => void>();
+
+  /** Of an event before it goes out: whether it changes what stands where. */
+  see(thread: Thread, { type }: AgentEventDraft): void {
+    if (this.#listeners.size === 0) return;
+    const isOfRun =
+      thread.parent === undefined && (type === 'stream_end' || type === 'initialize' || type === 'message');
+    if (isOfRun || type === 'elicitation_request' || type === 'elicitation_response') this.tell(thread.tree.sessionId);
+  }
+
+  tell(sessionId: string): void {
+    for (const listener of this.#listeners) listener(sessionId);
+  }
+
+  add(listener: (sessionId: string) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+}
+
+export function createInspection(core: HostCore, host: Host, system: ActorSystem<never>): HostInspection {
+  const openTree = (sessionId: string): Tree => {
+    const tree = core.trees.get(sessionId);
+    if (tree !== undefined) return tree;
+    throw new TroupeError({ code: 'SESSION_NOT_FOUND', message: `session "${sessionId}" is not open in this host` });
+  };
+  const runningTree = (sessionId: string): Tree => {
+    const tree = openTree(sessionId);
+    if (tree.root.run !== undefined) return tree;
+    throw new TroupeError({ code: 'SESSION_ENDED', message: `no run of session "${sessionId}" is under way` });
+  };
+  core.watch ??= new Watch();
+  const { watch } = core;
+  return {
+    host,
+    name: core.appName,
+    agents: () => [...core.agents.values()],
+    open: () => [...core.trees.values()].map(openSession),
+    definitionOf: (sessionId, agentName) =>
+      core.trees.get(sessionId)?.root.agent.definition ?? core.agents.get(agentName),
+    async lookUp(sessionId) {
+      await core.closing.get(sessionId);
+      const tree = core.trees.get(sessionId);
+      if (tree !== undefined && tree.handle === undefined)
+        return { agentName: tree.root.agent.definition.name, gaps: [], lastSeq: tree.merge.seq };
+      const handle = await core.store.load(sessionId);
+      try {
+        const lastSeq = tree?.merge.seq ?? handle.head?.lastSeq ?? (await lastOf(handle.events));
+        return { agentName: handle.agentName, gaps: handle.gaps ?? [], lastSeq };
+      } finally {
+        await handle.close();
+      }
+    },
+    log: (sessionId, after) => host.attach(sessionId, { after }),
+    respond: (sessionId, requestId, answer) => respondTo(openTree(sessionId), requestId, answer),
+    steer(sessionId, data, threadId) {
+      assertSteer(data);
+      steerTree(runningTree(sessionId), data, threadId);
+    },
+    update(sessionId, data) {
+      assertUpdate(data);
+      applyUpdate(openTree(sessionId), data);
+    },
+    abort(sessionId, threadId, reason) {
+      const tree = runningTree(sessionId);
+      const target = threadId === undefined ? tree.root : core.threads.get(threadKey(sessionId, threadId));
+      if (target === undefined)
+        throw new TroupeError({ code: 'UNKNOWN_THREAD', message: `no live thread "${threadId}"` });
+      stopRun(target, abortStop(reason, 'user'));
+    },
+    onChange: (listener) => watch.add(listener),
+    onStep(listener) {
+      const subscription = system.inspect((event) => {
+        if (event.type !== '@xstate.snapshot') return;
+        const step = stepOf(event.actorRef as AnyActorRef, event.snapshot, event.event.type, core);
+        if (step !== undefined) listener(step);
+      });
+      return () => subscription.unsubscribe();
+    },
+  };
+}
+
+const openSession = ({ sessionId, root, questions, merge }: Tree): OpenSession => ({
+  sessionId,
+  agentName: root.agent.definition.name,
+  isRunning: root.run !== undefined,
+  pending: questions.size,
+  lastSeq: merge.seq,
+});
+
+async function lastOf(events: AsyncIterable<AgentEvent>): Promise<number> {
+  let last = 0;
+  for await (const { seq } of events) last = seq;
+  return last;
+}
+
+/** Pools and effects are no machines: they have nothing to show. */
+function stepOf(actor: AnyActorRef, snapshot: unknown, event: string, core: HostCore): ActorStep | undefined {
+  const machine: unknown = (actor as unknown as { logic?: { config?: { id?: unknown } } }).logic?.config?.id;
+  const { value, context } = snapshot as { value?: unknown; context?: { address?: unknown } };
+  const address = context?.address;
+  if (typeof machine !== 'string' || typeof address !== 'string' || value === undefined) return undefined;
+  const thread = core.threads.get(address);
+  if (thread === undefined) return undefined;
+  const at = new Date(core.clock.now()).toISOString();
+  return { sessionId: thread.tree.sessionId, threadId: thread.threadId ?? '', machine, value, event, at };
+}

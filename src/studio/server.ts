@@ -1,0 +1,173 @@
+import { randomBytes } from 'node:crypto';
+import type { HostInspection } from '../host/inspection.js';
+import type { InspectServer, InspectServerOptions } from '../host/types.js';
+import { describeError, TroupeError } from '../kernel/errors.js';
+import { openDoor, type Visit } from '../surfaces/http/door.js';
+import { obey } from './commands.js';
+import { overviewOf } from './overview.js';
+import { pageFile } from './page.js';
+import { planOf } from './plans.js';
+import { streamSession } from './session-stream.js';
+import type { Command, LogPage } from './wire.js';
+
+const CSP =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; font-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+const MOST_EVENTS = 5_000;
+const MOST_CHARACTERS = 8_000_000;
+/** A page asks for files, logs and streams in bursts. */
+const REQUESTS_PER_MINUTE = 6_000;
+const OVERVIEW_MS = 200;
+
+/** Serves Studio for some hosts of this process, until it is closed. Rejects with `INVALID_OPTION` when it cannot listen. */
+export async function serveStudio(
+  inspections: readonly HostInspection[],
+  options: InspectServerOptions = {},
+): Promise<InspectServer> {
+  const { token = randomBytes(24).toString('base64url') } = options;
+  const byId = new Map(inspections.map((inspection, at) => [String(at + 1), inspection]));
+  const studio = new Studio(byId, token);
+  const door = await openDoor(
+    { ...options, token, maxRequestsPerMinute: REQUESTS_PER_MINUTE, maxConnections: 64 },
+    (visit) => studio.answer(visit),
+  );
+  return { url: `${door.url}/?token=${encodeURIComponent(token)}`, close: () => door.close() };
+}
+
+class Studio {
+  constructor(
+    private readonly inspections: ReadonlyMap<string, HostInspection>,
+    private readonly token: string,
+  ) {}
+
+  async answer(visit: Visit): Promise<void> {
+    try {
+      await this.#route(visit);
+    } catch (thrown) {
+      const { code, message } = describeError(thrown);
+      if (visit.response.headersSent) return void visit.response.destroy();
+      const isOurs = thrown instanceof TroupeError;
+      json(visit, isOurs ? (code.endsWith('_NOT_FOUND') ? 404 : 400) : 500, { code, message });
+    }
+  }
+
+  async #route(visit: Visit): Promise<void> {
+    const { request, url } = visit;
+    const [, api, kind, hostId, session, what, ...more] = url.pathname.split('/').map(decode);
+    if (request.method === 'POST' && url.pathname === '/api/command') return this.#command(visit);
+    if (request.method !== 'GET')
+      return json(visit, 405, { code: 'INVALID_OPTION', message: 'GET, or POST /api/command' });
+    if (api !== 'api') return this.#page(visit);
+    if (url.pathname === '/api/overview') return json(visit, 200, await overviewOf(this.inspections));
+    if (url.pathname === '/api/overview/stream') return this.#overviews(visit);
+    const inspection = this.inspections.get(hostId ?? '');
+    if (kind !== 'sessions' || inspection === undefined || session === undefined || more.length > 0)
+      return nothingHere(visit);
+    switch (what) {
+      case 'plan': {
+        const { agentName, gaps } = await inspection.lookUp(session);
+        return json(visit, 200, await planOf(inspection.definitionOf(session, agentName), gaps));
+      }
+      case 'log':
+        return json(visit, 200, await this.#log(inspection, session, url));
+      case 'stream': {
+        await inspection.lookUp(session);
+        const seen = request.headers['last-event-id'];
+        const after = numberIn(typeof seen === 'string' ? seen : url.searchParams.get('after'));
+        return streamSession(inspection, session, after, visit.response);
+      }
+      default:
+        return nothingHere(visit);
+    }
+  }
+
+  async #command(visit: Visit): Promise<void> {
+    let command: Command;
+    try {
+      command = JSON.parse(await visit.body()) as Command;
+    } catch (thrown) {
+      if (thrown instanceof TroupeError) throw thrown;
+      throw new TroupeError({ code: 'INVALID_OPTION', message: 'a command is a JSON object' });
+    }
+    const inspection = this.inspections.get(String(command?.host));
+    if (inspection === undefined) throw new TroupeError({ code: 'INVALID_OPTION', message: 'no such host' });
+    json(visit, 200, await obey(command, inspection));
+  }
+
+  async #log(inspection: HostInspection, session: string, url: URL): Promise<LogPage> {
+    const after = numberIn(url.searchParams.get('after'));
+    const limit = Math.min(numberIn(url.searchParams.get('limit')) || MOST_EVENTS, MOST_EVENTS);
+    const { lastSeq } = await inspection.lookUp(session);
+    const events: LogPage['events'][number][] = [];
+    let characters = 0;
+    let isFull = false;
+    for await (const event of inspection.log(session, after)) {
+      // What comes beyond is for the stream.
+      if (event.seq > lastSeq) break;
+      events.push(event);
+      characters += JSON.stringify(event).length;
+      isFull = events.length >= limit || characters > MOST_CHARACTERS;
+      if (isFull || event.seq >= lastSeq) break;
+    }
+    const last = events.at(-1)?.seq;
+    return isFull && last !== undefined && last < lastSeq ? { events, lastSeq, next: last } : { events, lastSeq };
+  }
+
+  async #overviews({ response }: Visit): Promise<void> {
+    response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-store' });
+    response.flushHeaders();
+    let timer: NodeJS.Timeout | undefined;
+    const tell = async () => {
+      timer = undefined;
+      const overview = await overviewOf(this.inspections);
+      if (!response.destroyed) response.write(`event: overview\ndata: ${JSON.stringify(overview)}\n\n`);
+    };
+    const soon = () => {
+      if (timer !== undefined || response.destroyed) return;
+      timer = setTimeout(() => void tell(), OVERVIEW_MS);
+      timer.unref();
+    };
+    const off = [...this.inspections.values()].map((inspection) => inspection.onChange(soon));
+    response.on('close', () => {
+      clearTimeout(timer);
+      for (const end of off) end();
+    });
+    await tell();
+  }
+
+  async #page(visit: Visit): Promise<void> {
+    const file = await pageFile(visit.url.pathname, this.token);
+    if (file === undefined) return nothingHere(visit);
+    visit.response.writeHead(200, {
+      'content-type': file.type,
+      'content-security-policy': CSP,
+      'x-content-type-options': 'nosniff',
+      'referrer-policy': 'no-referrer',
+      'cache-control': 'no-store',
+    });
+    visit.response.end(file.body);
+  }
+}
+
+function decode(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+function numberIn(text: string | null): number {
+  const value = Number(text ?? 0);
+  return Number.isSafeInteger(value) && value >= 0 ? value : 0;
+}
+
+const nothingHere = (visit: Visit): void => json(visit, 404, { code: 'NOT_FOUND', message: 'nothing is here' });
+
+function json({ response }: Visit, status: number, body: unknown): void {
+  response.writeHead(status, {
+    'content-type': 'application/json; charset=utf-8',
+    'x-content-type-options': 'nosniff',
+    'cache-control': 'no-store',
+  });
+  response.end(JSON.stringify(body));
+}
