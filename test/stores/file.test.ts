@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 import type { AgentEvent, SessionHandle } from '../../src/contracts/index.js';
 import { nodeFiles } from '../../src/stores/file/file-port.js';
 import { type FilePort, fileStore, type StoreNotice } from '../../src/stores/file.js';
+import { expectNoLeaks } from '../../src/testing/index.js';
 import { type VirtualFiles, virtualFiles } from '../support/virtual-files.js';
 
 const LOG = '/store/sessions/s1/log.jsonl';
@@ -470,6 +471,22 @@ test('a log of 10,000 events and 20 MB is read in pieces, unchanged (B151)', asy
     }
     expect(count).toBe(10_000);
     expect(largest).toBeLessThanOrEqual(256 * 1024);
+  } finally {
+    await rm(place, { recursive: true });
+  }
+});
+
+test('a store whose sessions are closed holds no process open', async () => {
+  const place = await mkdtemp(join(tmpdir(), 'troupe-leaks-'));
+  try {
+    await expectNoLeaks(async () => {
+      const store = fileStore({ dir: place });
+      const handles = await Promise.all(['a', 'b', 'c', 'd'].map((id) => store.create('desk', { id, appName: 'app' })));
+      await Promise.all(handles.map((handle) => handle.append(update(1, { 'app:n': handle.id }))));
+      await Promise.allSettled(['a', 'b'].map(async (id) => (await fileStore({ dir: place }).load(id)).lock?.()));
+      await Promise.all(handles.map((handle) => handle.close()));
+    });
+    expect((await readdir(join(place, 'sessions', 'a'))).sort()).toEqual(['log.jsonl', 'summary.json']);
   } finally {
     await rm(place, { recursive: true });
   }

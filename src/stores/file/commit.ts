@@ -3,7 +3,7 @@ import { type FilePort, syncDirectory } from './file-port.js';
 /** Something that has lines to write. */
 export interface Writer {
   /** Takes what waits and writes it; resolves with what has to be synced, nothing where it failed. Never rejects. */
-  write(): Promise<Written | undefined>;
+  commit(): Promise<Written | undefined>;
 }
 
 export interface Written {
@@ -51,7 +51,7 @@ export function createCommitter(sync: (written: readonly Written[]) => Promise<v
     while (waiting.size > 0) {
       const round = [...waiting];
       waiting.clear();
-      const written = (await Promise.all(round.map((writer) => writer.write()))).filter((one) => one !== undefined);
+      const written = (await Promise.all(round.map((writer) => writer.commit()))).filter((one) => one !== undefined);
       if (written.length > 0) await sync(written);
       // Whoever was told goes on, and asks again before the next round begins.
       await new Promise((resolve) => setImmediate(resolve));

@@ -38,7 +38,8 @@ export class FileHandle implements SessionHandle {
   #count: number;
   #lines: number;
   #lastUpdateTime: string;
-  #state: Map<string, StateEntry>;
+  /** Absent where there is none. */
+  #state: Map<string, StateEntry> | undefined;
   /** Changes of shared keys up to this one are where they are shared; undefined: not looked at. */
   #sharedSeq: number | undefined;
   /** What this handle has read of the log: only what is still so may be written on. */
@@ -51,11 +52,11 @@ export class FileHandle implements SessionHandle {
   #opening: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
   /** Appends that wait for the lock. */
-  #inLine: { event: AgentEvent; resolve: () => void; reject: (thrown: unknown) => void }[] = [];
+  #inLine: { event: AgentEvent; resolve: () => void; reject: (thrown: unknown) => void }[] | undefined;
   #line: Promise<void> | undefined;
   /** Appends that wait for a look into the log. */
   #looking = 0;
-  #recent: Set<number> | undefined;
+  #recent: number[] | undefined;
   /** Below it, and in a log that was found, only the log knows what it holds. */
   #recentFrom: number;
 
@@ -79,7 +80,7 @@ export class FileHandle implements SessionHandle {
     this.#count = scan.count;
     this.#lines = scan.lines;
     this.#lastUpdateTime = lastUpdateTime;
-    this.#state = scan.state;
+    this.#state = scan.state.size === 0 ? undefined : scan.state;
     this.#readTo = { ino: scan.ino, size: readTo };
     this.#torn = scan.torn;
     this.#endsOpen = scan.endsOpen;
@@ -108,7 +109,7 @@ export class FileHandle implements SessionHandle {
   }
 
   get state(): Bag {
-    const own = [...this.#state].filter(([key]) => !/^(?:app|user|temp):/.test(key));
+    const own = [...(this.#state ?? [])].filter(([key]) => !/^(?:app|user|temp):/.test(key));
     const { metadata } = this.#header;
     return { ...this.#parts.shared.read(metadata), ...Object.fromEntries(own.map(([key, { value }]) => [key, value])) };
   }
@@ -137,6 +138,7 @@ export class FileHandle implements SessionHandle {
       return this.#append(event);
     }
     return new Promise((resolve, reject) => {
+      this.#inLine ??= [];
       this.#inLine.push({ event, resolve, reject });
       this.#line ??= this.#takeInTurn();
     });
@@ -151,9 +153,9 @@ export class FileHandle implements SessionHandle {
       refusal = thrown;
     }
     const inLine = this.#inLine;
-    this.#inLine = [];
+    this.#inLine = undefined;
     this.#line = undefined;
-    for (const { event, resolve, reject } of inLine) {
+    for (const { event, resolve, reject } of inLine ?? []) {
       if (refusal === undefined) this.#append(event).then(resolve, reject);
       else reject(refusal);
     }
@@ -162,7 +164,7 @@ export class FileHandle implements SessionHandle {
   #append(event: AgentEvent): Promise<void> {
     const { seq } = event;
     if (seq > this.#lastSeq) return this.#write(event);
-    if (seq > this.#recentFrom && this.#recent?.has(seq) !== true) return this.#write(event);
+    if (seq > this.#recentFrom && !this.#isRecent(seq)) return this.#write(event);
     return this.#writeUnlessThere(event);
   }
 
@@ -187,6 +189,7 @@ export class FileHandle implements SessionHandle {
   /** Keys that are shared are with the others once the log has them. */
   async #changeState(event: AgentEvent<'session_update'> & { stateDelta: Bag }, written: Promise<void>): Promise<void> {
     const { seq, timestamp, stateDelta } = event;
+    this.#state ??= new Map();
     keepState(this.#state, seq, timestamp, stateDelta);
     const changes = new Map(Object.entries(stateDelta).map(([key, value]) => [key, { seq, timestamp, value }]));
     const shared = sharedPart(changes);
@@ -198,16 +201,23 @@ export class FileHandle implements SessionHandle {
   }
 
   #note(seq: number): void {
-    this.#recent ??= new Set();
+    this.#recent ??= [];
     const recent = this.#recent;
-    recent.add(seq);
-    if (recent.size < MOST_RECENT) return;
-    let left = MOST_RECENT / 2;
-    for (const old of recent) {
-      if (left-- === 0) break;
-      recent.delete(old);
-      if (old > this.#recentFrom) this.#recentFrom = old;
-    }
+    let at = recent.length;
+    while (at > 0 && (recent[at - 1] as number) > seq) at--;
+    if (at === recent.length) recent.push(seq);
+    else recent.splice(at, 0, seq);
+    if (recent.length < MOST_RECENT) return;
+    const old = recent.splice(0, MOST_RECENT / 2);
+    this.#recentFrom = Math.max(this.#recentFrom, old.at(-1) as number);
+  }
+
+  /** Whether this handle has written it, as far as it remembers. */
+  #isRecent(seq: number): boolean {
+    const recent = this.#recent ?? [];
+    let at = recent.length;
+    while (at > 0 && (recent[at - 1] as number) > seq) at--;
+    return recent[at - 1] === seq;
   }
 
   /** An event whose place is further up, or one that is there already: the log is asked. */
@@ -318,7 +328,7 @@ export class FileHandle implements SessionHandle {
       eventCount: this.#count,
       lastUpdateTime: this.#lastUpdateTime,
       damaged: 0,
-      state: Object.fromEntries(this.#state),
+      state: Object.fromEntries(this.#state ?? []),
       sharedSeq: this.#sharedSeq ?? 0,
       log,
     };
@@ -389,7 +399,7 @@ export class FileHandle implements SessionHandle {
 
   /** What a crash kept from those who share it. */
   async #shareLate(): Promise<void> {
-    const shared = sharedPart(this.#state);
+    const shared = sharedPart(this.#state ?? new Map());
     if (shared.size === 0 || this.#sharedSeq !== undefined) return;
     const upTo = await this.#parts.sharedUpTo(this.#paths);
     const late = new Map([...shared].filter(([, { seq }]) => seq > upTo));
@@ -443,7 +453,7 @@ export class FileHandle implements SessionHandle {
     this.#count = scan.count;
     this.#lines = scan.lines;
     this.#lastUpdateTime = lastUpdateTime;
-    this.#state = scan.state;
+    this.#state = scan.state.size === 0 ? undefined : scan.state;
     this.#readTo = { ino: scan.ino, size: readTo };
     this.#torn = scan.torn;
     this.#endsOpen = scan.endsOpen;

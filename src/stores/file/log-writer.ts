@@ -22,16 +22,7 @@ export interface LogWriter {
   close(): Promise<void>;
 }
 
-/** So much goes into the memory of the system faster than another thread is asked to put it there. */
-const SMALL_BYTES = 64 * 1024;
-
-interface Batch {
-  readonly promise: Promise<void>;
-  readonly resolve: () => void;
-  readonly reject: (thrown: unknown) => void;
-}
-
-export function createLogWriter(options: {
+export interface LogWriterOptions {
   files: FilePort;
   committer: Committer;
   path: string;
@@ -43,95 +34,137 @@ export function createLogWriter(options: {
   ino: number;
   /** Of a log that was made just now: its header, and the directories that got a name. Durable with the first lines. */
   made: { header: string; directories: readonly string[] } | undefined;
-}): LogWriter {
-  const { files, committer, path, id } = options;
-  let { fd, size, endsOpen, ino, made } = options;
-  let lines: string[] = [];
-  let batch: Batch | undefined;
-  let failure: TroupeError | undefined;
-  /** Work that is under way, the last of it last. */
-  let pending: Promise<unknown> = Promise.resolve();
+}
 
-  const fail = async (thrown: unknown, failed: Batch): Promise<void> => {
-    failure ??= storeFault(thrown, `session "${id}" cannot be written`);
+export const createLogWriter = (options: LogWriterOptions): LogWriter => new LineWriter(options);
+
+/** So much goes into the memory of the system faster than another thread is asked to put it there. */
+const SMALL_BYTES = 64 * 1024;
+
+interface Batch {
+  readonly promise: Promise<void>;
+  readonly resolve: () => void;
+  readonly reject: (thrown: unknown) => void;
+}
+
+const NOTHING: readonly string[] = [];
+const DONE = Promise.resolve();
+
+/** A class, not closures: there is one per session that is open. */
+class LineWriter implements LogWriter, Writer {
+  readonly #files: FilePort;
+  readonly #committer: Committer;
+  readonly #path: string;
+  readonly #id: string;
+  fd: number;
+  size: number;
+  #ino: number;
+  #endsOpen: boolean;
+  #made: LogWriterOptions['made'];
+  #lines: string[] | undefined;
+  #batch: Batch | undefined;
+  #failure: TroupeError | undefined;
+  /** All that is under way. */
+  #pending: Promise<void> = DONE;
+
+  constructor({ files, committer, path, id, fd, size, ino, endsOpen, made }: LogWriterOptions) {
+    this.#files = files;
+    this.#committer = committer;
+    this.#path = path;
+    this.#id = id;
+    this.fd = fd;
+    this.size = size;
+    this.#ino = ino;
+    this.#endsOpen = endsOpen;
+    this.#made = made;
+  }
+
+  write(line: string): Promise<void> {
+    if (this.#failure !== undefined) return Promise.reject(this.#failure);
+    if (this.#batch !== undefined) this.#lines?.push(line);
+    else {
+      this.#lines = [line];
+      this.#batch = newBatch();
+      this.alsoWait(this.#batch.promise);
+      this.#committer.ask(this);
+    }
+    return (this.#batch as Batch).promise;
+  }
+
+  alsoWait(work: Promise<unknown>): void {
+    this.#pending = both(this.#pending, work);
+    // Whoever appended hears of it; the rest is for `written`.
+    this.#pending.catch(() => {});
+  }
+
+  async written(): Promise<void> {
+    await this.#pending;
+    if (this.#failure !== undefined) throw this.#failure;
+  }
+
+  async commit(): Promise<Written | undefined> {
+    const files = this.#files;
+    const { fd, size } = this;
+    const batch = this.#batch;
+    if (batch === undefined) return undefined;
+    const text = (this.#endsOpen ? '\n' : '') + this.#lines?.join('');
+    this.#batch = undefined;
+    this.#lines = undefined;
+    const bytes = Buffer.from(text);
+    try {
+      if (files.writeNow === undefined || bytes.length > SMALL_BYTES) await writeAll(files, fd, bytes, size);
+      else files.writeNow(fd, bytes, size);
+    } catch (thrown) {
+      await this.#fail(thrown, batch);
+      return undefined;
+    }
+    const made = this.#made;
+    return {
+      fd,
+      id: this.#id,
+      ino: this.#ino,
+      at: made === undefined ? size : 0,
+      bytes: made === undefined ? bytes : Buffer.concat([Buffer.from(made.header), bytes]),
+      directories: made?.directories ?? NOTHING,
+      done: (thrown) => {
+        if (thrown !== undefined) return void this.#fail(thrown, batch);
+        this.size += bytes.length;
+        this.#endsOpen = false;
+        this.#made = undefined;
+        batch.resolve();
+      },
+    };
+  }
+
+  async #fail(thrown: unknown, failed: Batch): Promise<void> {
+    this.#failure ??= storeFault(thrown, `session "${this.#id}" cannot be written`);
     // What was written of it by halves is no part of the log.
-    await files.truncate(fd, size).catch(() => {});
-    failed.reject(failure);
-    batch?.reject(failure);
-    batch = undefined;
-    lines = [];
-  };
+    await this.#files.truncate(this.fd, this.size).catch(() => {});
+    failed.reject(this.#failure);
+    this.#batch?.reject(this.#failure);
+    this.#batch = undefined;
+    this.#lines = undefined;
+  }
 
-  const writer: Writer = {
-    async write(): Promise<Written | undefined> {
-      const current = batch;
-      if (current === undefined) return undefined;
-      const text = (endsOpen ? '\n' : '') + lines.join('');
-      batch = undefined;
-      lines = [];
-      const bytes = Buffer.from(text);
-      try {
-        if (files.writeNow === undefined || bytes.length > SMALL_BYTES) await writeAll(files, fd, bytes, size);
-        else files.writeNow(fd, bytes, size);
-      } catch (thrown) {
-        await fail(thrown, current);
-        return undefined;
-      }
-      return {
-        fd,
-        id,
-        ino,
-        at: made === undefined ? size : 0,
-        bytes: made === undefined ? bytes : Buffer.concat([Buffer.from(made.header), bytes]),
-        directories: made?.directories ?? [],
-        done(thrown) {
-          if (thrown !== undefined) return void fail(thrown, current);
-          size += bytes.length;
-          endsOpen = false;
-          made = undefined;
-          current.resolve();
-        },
-      };
-    },
-  };
+  async reopen(): Promise<void> {
+    const now = await this.#files.open(this.#path, 'r+');
+    const before = this.fd;
+    const { size, ino } = await this.#files.facts(now);
+    this.size = size;
+    this.#ino = ino;
+    this.fd = now;
+    this.#endsOpen = false;
+    await this.#files.close(before);
+  }
 
-  return {
-    get fd() {
-      return fd;
-    },
-    get size() {
-      return size;
-    },
-    write(line) {
-      if (failure !== undefined) return Promise.reject(failure);
-      lines.push(line);
-      if (batch === undefined) {
-        batch = newBatch();
-        pending = Promise.all([pending, batch.promise]);
-        // Whoever appended hears of it; the rest is for `written`.
-        pending.catch(() => {});
-        committer.ask(writer);
-      }
-      return batch.promise;
-    },
-    alsoWait(work) {
-      pending = Promise.all([pending, work]);
-      pending.catch(() => {});
-    },
-    async written() {
-      await pending;
-      if (failure !== undefined) throw failure;
-    },
-    async reopen() {
-      const now = await files.open(path, 'r+');
-      const before = fd;
-      ({ size, ino } = await files.facts(now));
-      fd = now;
-      endsOpen = false;
-      await files.close(before);
-    },
-    close: () => files.close(fd),
-  };
+  close(): Promise<void> {
+    return this.#files.close(this.fd);
+  }
+}
+
+/** Without keeping what either was resolved with: the next waits for this one. */
+async function both(one: Promise<void>, other: Promise<unknown>): Promise<void> {
+  await Promise.all([one, other]);
 }
 
 function newBatch(): Batch {

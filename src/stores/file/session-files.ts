@@ -10,12 +10,25 @@ export interface SessionFiles {
 
 export const sessionsDirectory = (root: string): string => join(root, 'sessions');
 
-export function sessionFiles(root: string, id: string): SessionFiles {
-  const directory = join(sessionsDirectory(root), id);
-  return {
-    directory,
-    log: join(directory, 'log.jsonl'),
-    summary: join(directory, 'summary.json'),
-    archive: join(directory, 'archive'),
-  };
+export const sessionFiles = (root: string, id: string): SessionFiles => new Paths(root, id);
+
+/** Put together when they are asked for: a session that is open for days asks seldom. */
+class Paths implements SessionFiles {
+  constructor(
+    private readonly root: string,
+    private readonly id: string,
+  ) {}
+
+  get directory(): string {
+    return join(sessionsDirectory(this.root), this.id);
+  }
+  get log(): string {
+    return join(this.directory, 'log.jsonl');
+  }
+  get summary(): string {
+    return join(this.directory, 'summary.json');
+  }
+  get archive(): string {
+    return join(this.directory, 'archive');
+  }
 }
