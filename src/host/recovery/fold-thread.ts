@@ -242,6 +242,8 @@ export class ThreadFold implements ThreadPast {
     this.#calls.set(request.requestId, call);
     if (request._meta?.opaque === true) {
       this.#markSideEffect();
+      // Shown with its answer, or closed.
+      this.lost.push(call);
       return;
     }
     const asked = request.parentRequestId === undefined ? undefined : this.#calls.get(request.parentRequestId);
@@ -287,9 +289,10 @@ export class ThreadFold implements ThreadPast {
   #ask(request: AgentEvent<'elicitation_request'>): void {
     const question: QuestionPast = { request, response: undefined };
     this.#asked.set(request.requestId, question);
-    const call = this.#calls.get(String(request.context?.toolRequestId));
+    const isExecutors = typeof request._meta?.executorRequestId === 'string';
+    const call = isExecutors ? undefined : this.#calls.get(String(request.context?.toolRequestId));
     if (call === undefined) {
-      if (typeof request._meta?.executorRequestId === 'string') this.#askingTurn(request);
+      if (isExecutors) this.#askingTurn(request);
       this.questions.push(question);
     } else {
       this.#closeTurn();
