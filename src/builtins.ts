@@ -17,7 +17,8 @@ import { remoteExecutor } from './executors/remote/index.js';
 import { createHookChain } from './hooks/chain.js';
 import type { CompositionMachine } from './host/agent-logics.js';
 import type { HostParts } from './host/create-host.js';
-import { type BuiltinProvider, createModelRegistry } from './models/registry.js';
+import { createModelCatalog } from './models/catalog.js';
+import type { BuiltinProvider } from './models/registry.js';
 import { createHostPolicy } from './policy/host-policy.js';
 import { memoryStore } from './stores/memory.js';
 
@@ -33,6 +34,7 @@ const providers: Readonly<Record<string, BuiltinProvider>> = {
   },
   openrouter: {
     variables: ['OPENROUTER_API_KEY', 'OPENROUTER_BASE_URL'],
+    reportsCost: true,
     open: async (name) => (await import('./models/openrouter.js')).openrouterModel({ name }),
   },
 };
@@ -57,7 +59,7 @@ export const builtins: HostParts = {
     hierarchical: hierarchicalMachine as unknown as CompositionMachine,
     graph: graphComposition,
   },
-  models: ({ models = {} }) => createModelRegistry(models, providers),
+  models: (options, clock) => createModelCatalog(options, providers, clock),
   policy: createHostPolicy,
   hooks: createHookChain,
   store: memoryStore,

@@ -29,6 +29,7 @@ export type {
   ElicitationCallback,
   Host,
   HostLimits,
+  HostModels,
   HostOptions,
   HostSession,
   Run,

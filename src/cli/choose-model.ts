@@ -22,10 +22,12 @@ export function withModelHint(thrown: unknown, { isScripted }: Pick<ModelChoice,
   if (!(thrown instanceof TroupeError)) return thrown;
   const { code, message, problems } = thrown;
   const isAboutModel = code === 'UNKNOWN_MODEL' || problems.some((problem) => problem.code === 'UNKNOWN_MODEL');
-  if (!isAboutModel) return thrown;
-  const hint = isScripted
+  const isAboutPrice = code === 'UNKNOWN_PRICE';
+  if (!isAboutModel && !isAboutPrice) return thrown;
+  const ofModel = isScripted
     ? '--model scripted answers from the script that the file names'
     : '--script <file> answers from a script, --model <model> chooses another';
+  const hint = isAboutPrice ? '--models <file> says what models cost' : ofModel;
   return new TroupeError({ code, message: `${message}; ${hint}`, problems, cause: thrown });
 }
 

@@ -26,6 +26,11 @@ const neededNode = [20, 19] as const;
 const packages = [
   { name: '@google/genai', for: 'models of "gemini/…"', install: 'npm install @google/genai@2.32.0' },
   { name: 'openai', for: 'models of "openai/…" and "openrouter/…"', install: 'npm install openai@6' },
+  {
+    name: 'google-auth-library',
+    for: 'Google identities in place of a key',
+    install: 'npm install google-auth-library@10',
+  },
 ] as const;
 const keys = [
   { name: 'GEMINI_API_KEY', for: 'gemini' },

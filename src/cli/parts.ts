@@ -3,11 +3,15 @@ import { isAbsolute, relative, resolve } from 'node:path';
 import { loadAgentFile } from '../define/files/load.js';
 import { loadScriptFile } from '../define/files/script.js';
 import { openProject, trustProject } from '../define/project/project.js';
+import type { ModelPrices } from '../define/worst-case.js';
+import { systemClock } from '../kernel/clock.js';
 import { scriptedModel } from '../models/scripted.js';
 import { workspaceTools } from '../tools/workspace.js';
 import type { CheckParts } from './check.js';
 import { createClackPrompter } from './clack-prompter.js';
 import type { CommandIo } from './command-io.js';
+import type { ModelsParts } from './models.js';
+import { loadModelsFile } from './models-file.js';
 import type { PolicyParts } from './policy.js';
 import type { RunParts } from './run.js';
 import { openStore, withFile } from './store-place.js';
@@ -19,6 +23,7 @@ export async function runParts(io: CommandIo): Promise<RunParts> {
   return {
     loadDefinition: (path) => loadDefinition(path, io),
     loadModel: async (path) => scriptedModel(await loadScriptFile(path)),
+    loadModels: (path) => loadModelsFile(resolve(io.cwd, path), path),
     workspaceTools: (root) => workspaceTools({ root }),
     openStore: (dir, file) => withFile(openStore(dir, io), file),
     createHost,
@@ -36,12 +41,30 @@ export const trustParts = (io: CommandIo): TrustParts => ({
   prompter: (signal) => createClackPrompter({ input: io.stdin, output: process.stderr, env: io.env, signal }),
 });
 
-export function checkParts(file: string, io: CommandIo): CheckParts {
+/** `models`: a file of prices, as it was typed. */
+export function checkParts(file: string, io: CommandIo, models?: string): CheckParts {
   return {
     loadDefinition: () => loadDefinition(file, io),
     async inventory() {
       const { builtins } = await import('../builtins.js');
-      return { hostTools: hostToolNames(io), executors: Object.keys(builtins.executors) };
+      const inventory = { hostTools: hostToolNames(io), executors: Object.keys(builtins.executors) };
+      if (models === undefined) return inventory;
+      const known = builtins.models(await loadModelsFile(resolve(io.cwd, models), models), systemClock);
+      const prices: ModelPrices = (model) =>
+        known.reachable(model).map((choice) => (typeof choice === 'string' ? known.price(choice) : undefined));
+      // Nothing is reached from no choice at all.
+      return { ...inventory, prices: (model) => (prices(model).length === 0 ? [undefined] : prices(model)) };
+    },
+  };
+}
+
+export function modelsParts(file: string | undefined, io: CommandIo, models?: string): ModelsParts {
+  return {
+    loadDefinition: async () => (file === undefined ? undefined : (await loadDefinition(file, io)).definition),
+    async list(names) {
+      const { builtins } = await import('../builtins.js');
+      const settings = models === undefined ? {} : await loadModelsFile(resolve(io.cwd, models), models);
+      return builtins.models(settings, systemClock).list(names);
     },
   };
 }

@@ -4,6 +4,7 @@ import type { CommandIo } from './command-io.js';
 import { exitCodes } from './exit-codes.js';
 import { reportError } from './report-error.js';
 import type { ServeCommand } from './serve.js';
+import type { StudioCommand } from './studio.js';
 
 export interface ProgramOptions {
   /** Without the interpreter and the script. */
@@ -68,10 +69,12 @@ function createProgram({
     .option('--mode <mode>', 'permission mode: default, auto_edit, autonomous, plan or dont_ask')
     .option('--policy <file>', 'a file of rules (file#sha256=… pins it); may be given more than once', collect)
     .option('--script <file>', 'answer every model call from a script (YAML or JSON): no key, no network')
+    .option('--models <file>', 'aliases, prices and fallbacks of models (YAML or JSON)')
     .option('--max-budget-usd <amount>', 'end the run before it costs more')
     .option('--root <folder>', 'the folder that workspace tools work in (default: the current one)')
     .option('--store <dir>', 'the directory that keeps the session (default: .troupe)')
     .option('--ephemeral', 'keep nothing')
+    .option('--studio', 'show the run in a local web page, and keep that open until Ctrl-C')
     .option('--trust', 'trust what the folder brings (hooks, agents, policy, MCP servers), for this run')
     .option('--json', 'print the events as JSON lines on stdout, and nothing else there')
     .option('-y, --yes', 'say yes to every tool that asks for confirmation')
@@ -100,17 +103,43 @@ function createProgram({
       done(await serveCommand({ ...options, file }, io, { ...(await runParts(io)), serveA2a }));
     });
 
+  command('studio [file]', 'Look at sessions in a local web page.', 'troupe studio team.yaml')
+    .option('--port <number>', 'the port to listen on (default: any that is free)')
+    .option('--script <file>', 'answer every model call from a script (YAML or JSON): no key, no network')
+    .option('--root <folder>', 'the folder that workspace tools may read (default: the current one)')
+    .option('--store <dir>', 'the directory that keeps the sessions (default: .troupe)')
+    .option('--json', 'print where it is as JSON')
+    .action(async (file: string | undefined, options: Omit<StudioCommand, 'file'>) => {
+      const { studioCommand } = await import('./studio.js');
+      const { runParts } = await import('./parts.js');
+      done(await studioCommand({ ...options, file }, io, await runParts(io)));
+    });
+
   command(
     'check <file>',
-    'Say what would go wrong, and the most model calls a run can make, without running.',
+    'Say what would go wrong, and the most model calls a run can make and cost, without running.',
     'troupe check team.yaml --json',
   )
+    .option('--models <file>', 'prices of models (YAML or JSON), for the cost')
     .option('--json', 'print the report as JSON')
     .addHelpText('after', checkHelp)
-    .action(async (file: string, options: { json?: boolean }) => {
+    .action(async (file: string, options: { json?: boolean; models?: string }) => {
       const { checkCommand } = await import('./check.js');
       const { checkParts } = await import('./parts.js');
-      done(await checkCommand({ ...options, file }, io, checkParts(file, io)));
+      done(await checkCommand({ ...options, file }, io, checkParts(file, io, options.models)));
+    });
+
+  command(
+    'models [file]',
+    'Say which models a team or a models file names, whether they can be asked, and what they cost.',
+    'troupe models team.yaml --models models.yaml',
+  )
+    .option('--models <file>', 'aliases, prices and fallbacks of models (YAML or JSON)')
+    .option('--json', 'print the report as JSON')
+    .action(async (file: string | undefined, options: { json?: boolean; models?: string }) => {
+      const { modelsCommand } = await import('./models.js');
+      const { modelsParts } = await import('./parts.js');
+      done(await modelsCommand(options, io, modelsParts(file, io, options.models)));
     });
 
   command(
@@ -317,10 +346,12 @@ interface RunFlags {
   model?: string;
   mode?: string;
   script?: string;
+  models?: string;
   maxBudgetUsd?: string;
   root?: string;
   store?: string;
   ephemeral?: boolean;
+  studio?: boolean;
   trust?: boolean;
   json?: boolean;
   yes?: boolean;
@@ -369,7 +400,8 @@ const checkHelp = `
 The worst case follows from the limits alone. An agent: maxTurns (a root run 100, a sub-agent 15, where it sets none),
 one more with graceTurn. sequential, parallel: the sum. loop: maxIterations times the sum. transfer: (maxTransfers + 1)
 times the costliest member. hierarchical: the leader, and every child once in each of its turns. All of it at most
-maxLlmCalls. Retries of failed calls are not counted.
+maxLlmCalls. Retries of failed calls are not counted. Its cost is told where every agent has a price (--models) or a
+maxBudgetUsd.
 Exit codes: 0 no problems, 2 problems, or a file that cannot be read.`;
 
 /** Commander's own message as one sentence, and what to do. */

@@ -20,6 +20,8 @@ export interface QuestionDeskOptions {
   confirmations: ConfirmationPolicy;
   /** Absent: there is nobody to ask. */
   prompter: ((signal: AbortSignal) => Promise<Prompter>) | undefined;
+  /** True: without a prompter questions wait for whoever else may answer them. */
+  isAnsweredElsewhere?: boolean;
   preview?: PreviewCall | undefined;
   /** Stands aside while a question is shown. */
   screen: Pick<RunProgress, 'pause' | 'resume'>;
@@ -119,8 +121,8 @@ export function createQuestionDesk(options: QuestionDeskOptions): QuestionDesk {
       if (event.type !== 'elicitation_request' || closed) return;
       if (event.kind === 'tool_confirmation' && confirmations !== 'ask')
         respond(event.requestId, { action: confirmations === 'yes' ? 'accept' : 'decline' });
-      else if (prompter === undefined) respond(event.requestId, { action: 'cancel' });
-      else put(event);
+      else if (prompter !== undefined) put(event);
+      else if (options.isAnsweredElsewhere !== true) respond(event.requestId, { action: 'cancel' });
     },
     async close() {
       closed = true;

@@ -10,6 +10,7 @@ import { chooseModel, withModelHint } from './choose-model.js';
 import { type CommandIo, showCursor } from './command-io.js';
 import type { PreviewCall } from './edit-call.js';
 import { exitCodeOf, exitCodes } from './exit-codes.js';
+import type { ModelSettings } from './models-file.js';
 import { visibleLine, visibleLines } from './plain-text.js';
 import { readPolicyFiles } from './policy-files.js';
 import { projectFor } from './project-trust.js';
@@ -19,6 +20,7 @@ import { inputOf, readPrompt } from './read-prompt.js';
 import { badUse } from './report-error.js';
 import { createRunProgress, type RunProgress } from './run-progress.js';
 import type { TrustParts } from './trust.js';
+import { untilSignal } from './until-signal.js';
 
 export interface RunCommand {
   file: string;
@@ -30,6 +32,7 @@ export interface RunCommand {
   yes?: boolean | undefined;
   no?: boolean | undefined;
   script?: string | undefined;
+  models?: string | undefined;
   maxBudgetUsd?: string | undefined;
   root?: string | undefined;
   /** Files of rules, of the tier `user`. */
@@ -37,6 +40,8 @@ export interface RunCommand {
   /** Directory of the sessions. */
   store?: string | undefined;
   ephemeral?: boolean | undefined;
+  /** Serves Studio beside the run, and after it until a signal. */
+  studio?: boolean | undefined;
   /** All that the folder brings counts, for this run. */
   trust?: boolean | undefined;
   /** A stored session to go on with, where it broke off; there is no prompt then. */
@@ -50,6 +55,8 @@ export interface RunParts {
     file: string,
   ): Promise<{ definition: AgentDefinition; script?: string | undefined; notices: readonly string[] }>;
   loadModel(scriptPath: string): Promise<ModelInterface>;
+  /** `path` as it was typed. */
+  loadModels(path: string): Promise<ModelSettings>;
   workspaceTools(root: string): readonly ToolDefinition[];
   /** `file`: what new sessions are told to be of. */
   openStore(dir: string | undefined, file?: string): SessionProvider;
@@ -88,11 +95,13 @@ export async function runCommand(command: RunCommand, io: CommandIo, parts: RunP
     for (const notice of loaded.notices) void io.stderr.write(`troupe: ${visibleLine(notice)}\n`);
     const scriptPath = command.script === undefined ? loaded.script : resolve(io.cwd, command.script);
     const scripted = scriptPath === undefined ? undefined : await parts.loadModel(scriptPath);
+    const settings = command.models === undefined ? {} : await parts.loadModels(command.models);
     const userFile = userPolicyFile(io);
     const policy = [...(await readPolicies(command, io)), ...project.policy];
     const tools = parts.workspaceTools(resolve(io.cwd, command.root ?? '.'));
     const answersItself = command.yes === true || command.no === true;
     const host = parts.createHost({
+      ...settings,
       ...(scripted === undefined ? {} : { models: { scripted } }),
       tools: [...tools, ...(await serverTools(project, parts))],
       policy,
@@ -100,21 +109,31 @@ export async function runCommand(command: RunCommand, io: CommandIo, parts: RunP
       ...(project.hooks.length > 0 && { hooks: project.hooks }),
       ...(userFile === undefined ? {} : { userPolicyFile: userFile }),
       store: parts.openStore(command.store, file),
-      elicitation: canAsk || answersItself ? 'respond' : 'deny',
+      elicitation: canAsk || answersItself || command.studio === true ? 'respond' : 'deny',
       agents: [loaded.definition],
     });
     try {
+      if (command.studio === true) {
+        const { url } = await host.inspectServer();
+        void io.stderr.write(`Studio is at ${url}\n`);
+      }
       const run = await startRun(host, loaded.definition, prompt, {
         command,
         maxBudgetUsd,
         isScripted: scripted !== undefined,
       });
       stopRun = () => run.abort('interrupted');
-      return await followRun(run, command, io, {
+      const code = await followRun(run, command, io, {
         prompter: canAsk ? parts.prompter : undefined,
         preview: previewWith(tools),
         signals,
       });
+      if (command.studio === true) {
+        signals.off();
+        void io.stderr.write('the run has ended; Studio stays open until Ctrl-C\n');
+        await untilSignal(io);
+      }
+      return code;
     } finally {
       stopRun = undefined;
       await host.close();
@@ -208,6 +227,7 @@ async function followRun(
     prompter,
     preview,
     screen: progress,
+    isAnsweredElsewhere: command.studio === true,
     onInterrupt: () => signals.raise(),
   });
   // Wrong use rejects both the iterator and the result: one of them is enough to hear of it.

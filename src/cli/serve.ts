@@ -7,6 +7,8 @@ import { exitCodes } from './exit-codes.js';
 import { visibleLine } from './plain-text.js';
 import { badUse } from './report-error.js';
 import type { RunParts } from './run.js';
+import { portOf } from './studio.js';
+import { untilSignal } from './until-signal.js';
 
 export interface ServeCommand {
   file: string;
@@ -57,26 +59,13 @@ export async function serveCommand(command: ServeCommand, io: CommandIo, parts: 
 }
 
 function serverOptions({ port, host, tokenEnv, publicUrl }: ServeCommand, io: CommandIo): A2aServerOptions {
-  const number = port === undefined ? 0 : Number(port);
-  if (port !== undefined && (port.trim() === '' || !Number.isInteger(number) || number < 0 || number > 65_535))
-    throw badUse(`--port takes a number from 0 to 65535, not "${port}"`);
   const token = tokenEnv === undefined ? undefined : io.env[tokenEnv];
   if (tokenEnv !== undefined && (token === undefined || token === ''))
     throw badUse(`--token-env ${tokenEnv}: the environment has no such variable`);
   return {
-    port: number,
+    port: portOf(port),
     ...(host !== undefined && { hostname: host }),
     ...(token !== undefined && { token }),
     ...(publicUrl !== undefined && { publicUrl, hosts: [new URL(publicUrl).host] }),
   };
 }
-
-const untilSignal = (io: CommandIo): Promise<void> =>
-  new Promise((done) => {
-    const handlers = (['SIGINT', 'SIGTERM', 'SIGHUP'] as const).map((signal) =>
-      io.onSignal(signal, () => {
-        for (const off of handlers) off();
-        done();
-      }),
-    );
-  });

@@ -26,6 +26,8 @@ export interface AgentConstraints {
   maxLlmCalls?: number;
   /** Bounds the session, not the run. */
   maxBudgetUsd?: number;
+  /** Bounds the session, too: input and output tokens together, those of all below it included. */
+  maxTokens?: number;
   /** One more model call with tools off when a limit is reached. Default false. */
   graceTurn?: boolean;
 }

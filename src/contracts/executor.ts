@@ -4,7 +4,7 @@ import type { AgentDescriptor, ExecutorType } from './descriptor.js';
 import type { ElicitationChannel } from './elicitation.js';
 import type { AgentEventDraft, StreamEndData } from './events.js';
 import type { HookPoint, HookResult, LifecycleInterceptor } from './hooks.js';
-import type { ModelConfig, ModelMessage, ModelRequest } from './model.js';
+import type { ModelConfig, ModelMessage, ModelRequest, ResolvedModel } from './model.js';
 import type { Bag, Open } from './open.js';
 import type { SessionProvider } from './persistence.js';
 import type { PermissionMode, PolicyEvaluator } from './policy.js';
@@ -72,6 +72,10 @@ export interface TurnContext {
   rest(ms: number): Promise<boolean>;
   /** A new id for a message of this thread. */
   newMessageId(): string;
+  /** Nothing but the name of `model` decides which model is asked, and no budget stands in the way. */
+  readonly asksPlainly: boolean;
+  /** The calls of this turn where more decides: made when first read. */
+  readonly modelCalls: ModelCalls;
   /** Counts one model call against the limits. False: the limit is reached and the call must not be made. */
   admitModelCall(): boolean;
   /** Waits for a place among the requests in flight to a provider; returns what gives it back. Nothing: no limit is set. */
@@ -91,6 +95,41 @@ export interface TurnContext {
   hasHook(point: Open<HookPoint>): boolean;
   /** Fires a hook point of this thread; nothing where no hook listens. Never rejects. */
   fireHook(point: Open<HookPoint>, payload: Bag): undefined | Promise<HookResult>;
+}
+
+/** One try of a model call that has been let through. */
+export interface ModelCall {
+  readonly resolved: ResolvedModel;
+  /** As it is to go out: with what its alias adds, and no longer an answer than can be paid for. */
+  readonly request: ModelRequest;
+  /** How it came to this model: goes with its message and its `usage`. Undefined: by its name alone. */
+  readonly routing: Bag | undefined;
+  /** It is over, and its usage published. `wasAnswered`: something came back. What it had reserved is given back. */
+  settle(wasAnswered: boolean): void;
+}
+
+/** How a try failed. */
+export interface ModelFailure {
+  readonly code: string;
+  readonly message: string;
+  readonly retryable: boolean;
+  readonly retryAfterMs: number | undefined;
+  /** It came to an end with nothing usable in it. */
+  readonly isMalformed: boolean;
+  /** Something of it has reached the consumer: it is not silently said again. */
+  readonly isSaid: boolean;
+}
+
+/** The model calls of one turn: which model is asked, when, and what follows a failure. */
+export interface ModelCalls {
+  /**
+   * Override, router, availability, admission, in this order: lets one try through, counted. The end of the run where
+   * no model can be asked (then its `error` is published); undefined where a limit was reached or the turn has ended.
+   */
+  begin(request: ModelRequest): Promise<ModelCall | TurnEnd | undefined>;
+  /** Waits as long as is due. True: it is to be begun again. False: the failure stands. */
+  failed(failure: ModelFailure, resolved: ResolvedModel): Promise<boolean>;
+  answered(resolved: ResolvedModel): void;
 }
 
 /** How a turn ended, when it ended the run. A turn that asked for tools returns nothing. */

@@ -40,6 +40,10 @@ export interface TracedModelCall {
   provider: string;
   /** From 1. */
   attempt: number;
+  /** How it came to this model, where more than a name decided. */
+  routing?: Bag | undefined;
+  /** Of a call of the house: `summary`, `classify`. */
+  purpose?: string;
 }
 
 export interface ModelCallOutcome {

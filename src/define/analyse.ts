@@ -5,7 +5,7 @@ import { isFunctionAgent } from '../kernel/function-executor.js';
 import { graphPlan } from '../kernel/graph-plan.js';
 import { DEFAULT_INPUT_SCHEMA, isDefaultInputSchema } from '../kernel/schema.js';
 import { didYouMean } from '../kernel/text.js';
-import { reachableMembers, type WorstCase, worstCaseOf } from './worst-case.js';
+import { type ModelPrices, reachableMembers, type WorstCase, worstCaseOf } from './worst-case.js';
 
 /** What the host would have. */
 export interface HostInventory {
@@ -13,6 +13,8 @@ export interface HostInventory {
   readonly hostTools: readonly string[];
   /** Names of its executors; absent: they are not looked at. */
   readonly executors?: readonly string[];
+  /** Prices of every model that an agent's choice may end with; undefined among them: one is not known. */
+  readonly prices?: ModelPrices;
 }
 
 export interface TeamAnalysis {
@@ -35,7 +37,7 @@ export function analyseTeam(definition: AgentDefinition, host: HostInventory): T
   problems.push(
     ...flowFaults(definition, definition.name, { schema: DEFAULT_INPUT_SCHEMA, from: 'the prompt' }).problems,
   );
-  return { problems, worstCase: worstCaseOf(definition) };
+  return { problems, worstCase: worstCaseOf(definition, host.prices) };
 }
 
 /** Whether it can be walked: agents all the way down, and none that holds itself. `checkDefinition` says what is wrong. */

@@ -1,12 +1,13 @@
-import type { AgentConstraints, AgentDefinition } from '../contracts/index.js';
+import type { AgentConstraints, AgentDefinition, ModelPrice } from '../contracts/index.js';
 import { isFunctionAgent } from '../kernel/function-executor.js';
 import { graphPlan } from '../kernel/graph-plan.js';
+import { inputLimit, mostOf, outputBound } from '../kernel/price.js';
 
 /** The most that one run can ask of models. */
 export interface WorstCase {
   /** Model calls of the whole tree; absent when something in it has no bound. */
   modelCalls: number | undefined;
-  /** Only where every agent that may be reached is bounded by a `maxBudgetUsd`. */
+  /** Only where every agent that may be reached has a known price, or is bounded by a `maxBudgetUsd`. */
   usd?: number;
   /** What the number takes for granted, in sentences; empty when it holds as it stands. */
   assumptions: string[];
@@ -39,19 +40,28 @@ const nothing: Bound = { calls: 0, usd: 0 };
  * be reached. `graph`: the sum of the nodes, with a cycle `maxSteps` times the costliest. `hierarchical`: the leader's calls, and in each of its turns every child once: that a model asks for each
  * child once per turn is an assumption, as nothing limits it. A child with `restart: 'on_failure'` counts once more for
  * each restart. All of it at most `maxLlmCalls`, which counts what is below a composition too (an agent or a leader as
- * root: 500); a grace turn goes one beyond a limit of its own. Retries of failed calls, and the house's own calls (summaries, classifiers), are not counted: only
+ * root: 500); a grace turn goes one beyond a limit of its own. In USD: what each of these calls can cost at most, by the
+ * price of the dearest model that may answer it, or the `maxBudgetUsd` above it, where that is less. Retries of failed calls, and the house's own calls (summaries, classifiers), are not counted: only
  * `maxLlmCalls` bounds them.
  */
-export function worstCaseOf(definition: AgentDefinition): WorstCase {
+export function worstCaseOf(definition: AgentDefinition, prices: ModelPrices = () => [undefined]): WorstCase {
   const assumptions = new Set<string>();
-  const { calls, usd } = boundOf(definition, { path: definition.name, isRoot: true, assumptions });
-  return { modelCalls: calls, ...(usd === undefined ? {} : { usd }), assumptions: [...assumptions] };
+  const { calls, usd } = boundOf(definition, { path: definition.name, isRoot: true, assumptions, prices });
+  const rounded = usd === undefined ? {} : { usd: Math.ceil(usd * CENTS) / CENTS };
+  return { modelCalls: calls, ...rounded, assumptions: [...assumptions] };
 }
+
+/** Beyond any price; hides that sums of amounts are not exact. */
+const CENTS = 1e6;
+
+/** Prices of every model that a choice may end with. */
+export type ModelPrices = (model: AgentDefinition['model']) => readonly (ModelPrice | undefined)[];
 
 interface Place {
   path: string;
   isRoot: boolean;
   assumptions: Set<string>;
+  prices: ModelPrices;
 }
 
 function boundOf(definition: AgentDefinition, place: Place): Bound {
@@ -72,7 +82,23 @@ function agentBound(definition: AgentDefinition, place: Place): Bound {
       `${place.path} runs its own model (executor "${executor}"): its calls are counted by its limits, as far as it reports them`,
     );
   const { turns, calls, grace } = limitsOf(constraints, place);
-  return { calls: Math.min(calls, turns) + grace, usd: undefined };
+  const made = Math.min(calls, turns) + grace;
+  const each = ownExecutors.has(executor) ? callUsd(definition, place) : undefined;
+  return { calls: made, usd: each === undefined ? undefined : each * made };
+}
+
+/** The most that one call of an agent can cost; undefined where a price is not known. */
+function callUsd({ model, contextBudget, generation }: AgentDefinition, place: Place): number | undefined {
+  const prices = place.prices(model);
+  let most: number | undefined;
+  for (const price of prices) {
+    if (price === undefined) return undefined;
+    const input = contextBudget?.maxTokens ?? inputLimit(price);
+    const output = outputBound(generation === undefined ? {} : { config: generation }, price);
+    place.assumptions.add(`a model call of ${place.path} has at most ${input} tokens of input and ${output} of output`);
+    most = Math.max(most ?? 0, mostOf(price, input, output));
+  }
+  return most;
 }
 
 function limitsOf(constraints: AgentConstraints, place: Place): { turns: number; calls: number; grace: number } {
@@ -125,7 +151,8 @@ function hierarchyBound(definition: AgentDefinition, leader: AgentDefinition, ch
   const constraints = { ...leader.descriptor.constraints, ...definition.descriptor.constraints };
   const { turns, calls, grace } = limitsOf(constraints, place);
   const led = Math.min(turns, calls);
-  const total = plus({ calls: led, usd: undefined }, times(led, children));
+  const each = callUsd(leader, place);
+  const total = plus({ calls: led, usd: each === undefined ? undefined : each * (led + grace) }, times(led, children));
   if (total.calls !== undefined && total.calls < calls && definition.descriptor.composition?.children.length !== 0) {
     const otherwise = Number.isFinite(calls)
       ? `otherwise its run ends at ${calls} model calls`
@@ -137,7 +164,7 @@ function hierarchyBound(definition: AgentDefinition, leader: AgentDefinition, ch
 
 function childBound(parent: AgentDefinition, child: AgentDefinition, place: Place): Bound {
   const path = `${place.path}/${child.name}`;
-  const bound = boundOf(child, { path, isRoot: false, assumptions: place.assumptions });
+  const bound = boundOf(child, { ...place, path, isRoot: false });
   const supervise = parent.descriptor.composition?.supervise ?? parent.behaviour?.supervise;
   const rule = supervise?.children?.[child.name];
   if (rule?.restart !== 'on_failure') return bound;

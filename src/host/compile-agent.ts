@@ -104,6 +104,7 @@ function compile(compiling: Compiling, definition: AgentDefinition, place: Place
     readOnly &&= child.readOnly;
     opensState ||= child.opensState;
   }
+  const limits = limitsOf(definition, place.isRoot);
   return {
     definition,
     descriptor,
@@ -112,7 +113,8 @@ function compile(compiling: Compiling, definition: AgentDefinition, place: Place
     plan: isComposition ? planOf(definition, place.inLoop) : null,
     children,
     tools,
-    limits: limitsOf(definition, place.isRoot),
+    limits,
+    isBudgeted: isLimit(limits.maxBudgetUsd) || isLimit(limits.maxTokens) || children.some((one) => one.isBudgeted),
     declaration: declarationOf(definition, children),
     opensState,
     readOnly,
@@ -179,6 +181,8 @@ function planOf(definition: AgentDefinition, inLoop: boolean): CrewPlan {
 
 const MINUTE_MS = 60_000;
 
+const isLimit = (limit: number) => limit !== Number.POSITIVE_INFINITY;
+
 /** Spec 2.2: a root run gets 100 turns and 500 model calls, a sub-agent 15 turns and 5 minutes. */
 function limitsOf(definition: AgentDefinition, isRoot: boolean): AgentLimits {
   const { constraints = {}, composition } = definition.descriptor;
@@ -192,6 +196,7 @@ function limitsOf(definition: AgentDefinition, isRoot: boolean): AgentLimits {
     maxTimeMs:
       set.maxTimeMinutes !== undefined ? set.maxTimeMinutes * MINUTE_MS : isRoot || !isPlain ? none : 5 * MINUTE_MS,
     maxBudgetUsd: set.maxBudgetUsd ?? none,
+    maxTokens: set.maxTokens ?? none,
     graceTurn: set.graceTurn ?? false,
   };
 }

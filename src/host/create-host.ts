@@ -19,6 +19,7 @@ import { TroupeError, throwProblems } from '../kernel/errors.js';
 import { createLateTimer } from '../kernel/late-timer.js';
 import { memoryCredentials } from '../kernel/memory-credentials.js';
 import type { SavedRules } from '../kernel/policy-rules.js';
+import { seededRandom } from '../kernel/random.js';
 import { createStamp } from '../kernel/stamp.js';
 import { TurnoverMap } from '../kernel/turnover-map.js';
 import { type CompositionMachine, wireSession } from './agent-logics.js';
@@ -49,7 +50,10 @@ export interface HostParts {
   readonly compositions: Readonly<Record<string, CompositionMachine>>;
   /** By executor type: what reads its backends. */
   readonly backends: Readonly<Record<string, () => BackendReader>>;
-  readonly models: (options: Pick<HostOptions, 'models'>) => ModelRegistry;
+  readonly models: (
+    options: Pick<HostOptions, 'models' | 'aliases' | 'router' | 'prices' | 'fallbacks'>,
+    clock: Clock,
+  ) => ModelRegistry;
   readonly policy: (options: Pick<HostOptions, 'policy' | 'userPolicyFile' | 'trust'>) => {
     readonly evaluator: PolicyEvaluator;
     readonly savedRules?: SavedRules | undefined;
@@ -91,7 +95,7 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
     clock,
     lateTimer: createLateTimer(clock),
     stamp: createStamp(clock, `${randomBytes(3).toString('hex')}-`),
-    models: parts.models(options),
+    models: parts.models(options, clock),
     policy: policy.evaluator,
     savedRules: policy.savedRules,
     hooks,
@@ -103,7 +107,8 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
     appName: options.appName ?? 'troupe',
     tracing: undefined,
     watch: undefined,
-    permits: createPermits(limits),
+    permits: createPermits(limits, clock),
+    random: options.seed === undefined ? Math.random : seededRandom(options.seed),
     toolTimeoutMs: limits.toolTimeoutMs ?? DEFAULT_TOOL_TIMEOUT_MS,
     abortTimeoutMs: limits.abortTimeoutMs ?? DEFAULT_ABORT_TIMEOUT_MS,
     hostTools: new Map(shared.flatMap((tool) => (isToolset(tool) ? [] : [[tool.name, tool] as const]))),
@@ -157,6 +162,7 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
 
   const servers = new Set<InspectServer>();
   const host: Host = {
+    models: core.models,
     run: (agent, input, runOptions = {}) => startRun(core, agent as AgentDefinition, input as string, runOptions),
     session: (agent, runOptions = {}) => createSession(core, agent as AgentDefinition, runOptions),
     resume: (sessionId, resumeOptions = {}) => resumeRun(core, sessionId, resumeOptions),

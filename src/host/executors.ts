@@ -134,7 +134,7 @@ function portsOf(tree: Tree, threadOf: () => Thread): HostContext {
     hookSystem: host.hooks ?? silentHooks,
     elicitation,
     toolRegistry: toolsOf(host),
-    modelConfig: { resolve: ({ requested }) => host.models.resolve(requested) },
+    modelConfig: { resolve: (request) => host.models.resolve(request.requested, request) },
     sessionService: host.store,
   };
 }

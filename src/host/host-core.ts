@@ -7,9 +7,16 @@ import type {
   CredentialStore,
   ExecutorCreator,
   LifecycleInterceptor,
-  ModelInterface,
+  ModelAlias,
+  ModelCandidate,
+  ModelChoice,
+  ModelHealth,
+  ModelPrice,
+  ModelStatus,
+  ModelUsage,
   PolicyEvaluator,
   ResolvedModel,
+  RouterStrategy,
   SessionProvider,
   ToolDefinition,
 } from '../contracts/index.js';
@@ -27,11 +34,42 @@ import type { Toolsets } from './toolsets.js';
 import type { Tracing } from './tracing.js';
 import type { ElicitationCallback } from './types.js';
 
-/** Finds models by name. */
+/** What overrides of an alias go by. */
+export interface ModelContext {
+  readonly agent?: string | undefined;
+  readonly purpose?: string | undefined;
+  readonly retry?: boolean | undefined;
+}
+
+/** All that a host knows of models. */
 export interface ModelRegistry {
   /** Why a choice cannot be served, in one sentence; undefined when it can. Makes no model. */
-  fault(choice: string | ModelInterface | undefined): string | undefined;
-  resolve(choice: string | ModelInterface | undefined): ResolvedModel | Promise<ResolvedModel>;
+  fault(choice: ModelChoice | undefined): string | undefined;
+  resolve(choice: ModelChoice | undefined, context?: ModelContext): ResolvedModel | Promise<ResolvedModel>;
+  /** More than a name decides which model is asked. */
+  readonly decides: boolean;
+  readonly router: readonly RouterStrategy[];
+  /** The model that is wanted, then those that stand in for it, in order. */
+  candidates(choice: ModelChoice | undefined, context: ModelContext): ModelCandidate[];
+  open(candidate: ModelCandidate): ResolvedModel | Promise<ResolvedModel>;
+  /** Whether another model than the wanted one may be asked without a person's consent. */
+  readonly consent: 'silent' | 'ask';
+  healthOf(candidate: ModelCandidate, asked?: ModelChoice): ModelHealth;
+  readonly health: {
+    failed(name: string, fault: { code: string; retryable: boolean; retryAfterMs?: number | undefined }): void;
+    answered(name: string): void;
+  };
+  price(name: string): ModelPrice | undefined;
+  /** In USD; undefined where the price or the tokens are not known. */
+  cost(name: string | undefined, usage: ModelUsage): number | undefined;
+  /** Every model that a choice may end with, as far as names tell. */
+  reachable(choice: ModelChoice | undefined): ModelChoice[];
+  reportsCost(choice: ModelChoice): boolean;
+  list(also?: readonly string[]): ModelStatus[];
+  setAlias(name: string, alias: ModelAlias | string | undefined): void;
+  ban(name: string, reason?: string): void;
+  allow(name: string): void;
+  reset(name?: string): void;
 }
 
 /** Fires the hooks that stand around runs, events and notices, and does what they say. */
@@ -78,6 +116,8 @@ export interface HostCore {
   /** Nothing: nobody looks. */
   watch: Watch | undefined;
   readonly permits: Permits;
+  /** In [0, 1): spreads what would happen all at once. */
+  readonly random: () => number;
   readonly toolTimeoutMs: number;
   readonly abortTimeoutMs: number;
   /** Replaced when a toolset brings others. */

@@ -1,3 +1,4 @@
+import type { ModelUsage } from '../contracts/index.js';
 import { countDown, stopRun } from './end-run.js';
 import type { RunEnd, RunRecord, Thread } from './thread.js';
 import { cancelCalls } from './tool-call.js';
@@ -15,7 +16,7 @@ export const limitEnd = (run: RunRecord, reason: string, limit: string, used: nu
  */
 export function countModelCall(from: Thread, isGrace = false): { thread: Thread; end: RunEnd } | undefined {
   for (let thread: Thread | undefined = from; thread !== undefined; thread = thread.parent) {
-    const { run, spentUsd } = thread;
+    const { run } = thread;
     const { maxLlmCalls } = thread.agent.limits;
     if (run === undefined) continue;
     const isOwn = thread === from;
@@ -23,9 +24,8 @@ export function countModelCall(from: Thread, isGrace = false): { thread: Thread;
       return { thread, end: limitEnd(run, 'max_turns', 'maxLlmCalls', run.llmCalls) };
     }
     // Its own budget an agent looks at before each turn.
-    if (!isOwn && spentUsd >= budgetOf(thread)) {
-      return { thread, end: limitEnd(run, 'max_budget', 'maxBudgetUsd', spentUsd) };
-    }
+    const spent = isOwn ? undefined : spentEnd(thread, run);
+    if (spent !== undefined) return { thread, end: spent };
   }
   for (let thread: Thread | undefined = from; thread !== undefined; thread = thread.parent) {
     if (thread.run !== undefined) thread.run.llmCalls++;
@@ -37,6 +37,35 @@ export function countModelCall(from: Thread, isGrace = false): { thread: Thread;
 export function budgetOf({ agent, parent, tree }: Thread): number {
   const { maxBudgetUsd } = agent.limits;
   return parent === undefined ? Math.min(maxBudgetUsd, tree.settings.maxBudgetUsd) : maxBudgetUsd;
+}
+
+/** What a session may use, input and output together: for the root also what the tree may. */
+export function tokensOf({ agent, parent, tree }: Thread): number {
+  const { maxTokens } = agent.limits;
+  return parent === undefined ? Math.min(maxTokens, tree.settings.maxTokens) : maxTokens;
+}
+
+/** The end of a run whose session has nothing left to spend; undefined while it has. */
+export function spentEnd(thread: Thread, run: RunRecord): RunEnd | undefined {
+  if (thread.spentUsd >= budgetOf(thread)) return budgetEnd(thread, run, 'maxBudgetUsd');
+  // Tokens are counted where some session has a limit on them.
+  if (thread.tree.budget === undefined || thread.spentTokens < tokensOf(thread)) return undefined;
+  return budgetEnd(thread, run, 'maxTokens');
+}
+
+export const budgetEnd = (thread: Thread, run: RunRecord, limit: 'maxBudgetUsd' | 'maxTokens'): RunEnd =>
+  limitEnd(run, 'max_budget', limit, limit === 'maxTokens' ? thread.spentTokens : thread.spentUsd);
+
+/** Tokens of a model call, here and above, where budgets are kept. */
+export function addTokens(thread: Thread, tokens: number): void {
+  for (let at: Thread | undefined = thread; at !== undefined; at = at.parent) at.spentTokens += tokens;
+}
+
+/** All that a call was paid for; undefined where its provider did not say both sides. */
+export function tokensIn(usage: ModelUsage, thoughtsWithin: boolean): number | undefined {
+  const { inputTokens, outputTokens, thoughtTokens = 0 } = usage;
+  if (inputTokens === undefined || outputTokens === undefined) return undefined;
+  return inputTokens + outputTokens + (thoughtsWithin ? 0 : thoughtTokens);
 }
 
 /** What a model call cost, here and above. */

@@ -3,10 +3,12 @@ import { toolNameFault } from '../kernel/agent-check.js';
 import { type Problem, TroupeError, throwProblems } from '../kernel/errors.js';
 import { narrowPermissionMode } from '../kernel/narrow.js';
 import { readSchema } from '../kernel/schema.js';
+import { TreeBudget } from './budget.js';
 import { compileAgent } from './compile-agent.js';
 import { closeExecutor, createExecutor } from './executors.js';
 import type { HostCore } from './host-core.js';
 import { runOptionFaults } from './option-keys.js';
+import { assertPriced } from './price-check.js';
 import { applyPast, type Past, readIdle } from './recover-idle.js';
 import { createTree, newSessionId, settled, threadsFrom } from './session-tree.js';
 import type { CompiledAgent, Thread, Tree } from './thread.js';
@@ -33,7 +35,9 @@ export function prepare(
   if (sessionId !== undefined) assertSessionId(sessionId);
   if (permissionMode !== undefined) assertMode(permissionMode);
   assertDescriptors(tools);
-  return compileAgent(compilingHost(host, session, options.userId), agent, { runTools: tools, model });
+  const compiled = compileAgent(compilingHost(host, session, options.userId), agent, { runTools: tools, model });
+  assertPriced(host, compiled, options);
+  return compiled;
 }
 
 export function assertSessionId(sessionId: string): void {
@@ -200,6 +204,7 @@ export function begin(
       hostToolExecution: options.hostToolExecution ?? true,
       streaming: options.streaming ?? true,
       maxBudgetUsd: options.maxBudgetUsd ?? Number.POSITIVE_INFINITY,
+      maxTokens: options.maxTokens ?? Number.POSITIVE_INFINITY,
       contextBudget: options.contextBudget,
     },
     ...(past !== undefined && { seq: Math.max(past.seq, handle?.head?.reservedSeq ?? 0) }),
@@ -209,6 +214,9 @@ export function begin(
     }),
   });
   tree.traceContext = options.traceContext;
+  if (agent.isBudgeted || options.maxBudgetUsd !== undefined || options.maxTokens !== undefined) {
+    tree.budget = new TreeBudget();
+  }
   if (past !== undefined) applyPast(tree, past);
   const { root } = tree;
   if (agent.behaviour === 'turn' && agent.driver.descriptor.executor !== 'local')

@@ -18,8 +18,13 @@ const HOST_KEYS: Keys<Required<HostOptions>> = {
   appName: true,
   store: true,
   telemetry: true,
+  aliases: true,
+  router: true,
+  prices: true,
+  fallbacks: true,
   limits: true,
   clock: true,
+  seed: true,
   inspect: true,
 };
 
@@ -30,6 +35,7 @@ const RUN_KEYS: Keys<Required<RunOptions>> = {
   generation: true,
   contextBudget: true,
   maxBudgetUsd: true,
+  maxTokens: true,
   tools: true,
   hostToolExecution: true,
   streaming: true,
@@ -49,6 +55,7 @@ const RESUME_KEYS: Keys<Required<ResumeOptions>> = {
   generation: true,
   contextBudget: true,
   maxBudgetUsd: true,
+  maxTokens: true,
   tools: true,
   hostToolExecution: true,
   streaming: true,
@@ -109,6 +116,9 @@ const HOST_CHECKS: Partial<Record<keyof HostOptions, Check>> = {
   ),
   clock: must((value) => hasMethods(value, ['now', 'schedule']), 'a clock (now, schedule)'),
   inspect: must((value) => typeof value === 'function', 'a function'),
+  aliases: must(isObject, 'an object: name → alias'),
+  prices: must(isObject, 'an object: model → { input, output }, in USD per million tokens'),
+  seed: must((value) => typeof value === 'number' && Number.isFinite(value), 'a number'),
   limits: (value) => {
     if (!isObject(value)) return 'must be an object';
     const unknown = Object.keys(value).find((key) => !LIMIT_KEYS.includes(key));
@@ -126,6 +136,7 @@ const RUN_CHECKS: Partial<Record<keyof RunOptions, Check>> = {
   generation: object,
   contextBudget: must((value) => isObject(value) && typeof value.maxTokens === 'number', 'an object with maxTokens'),
   maxBudgetUsd: amount,
+  maxTokens: amount,
   tools: listOf('tools'),
   hostToolExecution: flag,
   streaming: flag,

@@ -1,19 +1,24 @@
 import type PQueue from 'p-queue';
+import type { Clock } from '../contracts/index.js';
+import { createPace, type Pace } from './pace.js';
 import type { HostLimits } from './types.js';
 
 /**
  * Limits on requests in flight: model calls and tool executions, of the whole host and per provider. A permit is held
  * for one outgoing request, never by an agent that waits for others, so no depth of nesting can block on it.
  */
-export interface Permits {
+export interface Permits extends Pick<Pace, 'slow' | 'answered'> {
   /** No limit applies: nothing need be taken. */
   isFree(provider?: string): boolean;
   /** Resolves once there is room, with what gives the place back; rejects when `signal` fires first. */
   take(provider?: string, signal?: AbortSignal): Promise<() => void>;
 }
 
-export function createPermits(limits: HostLimits): Permits {
+export function createPermits(limits: HostLimits, clock: Clock): Permits {
   const { concurrency, providers = {} } = limits;
+  const pace = createPace(clock);
+  const isUnlimited = (provider: string | undefined) =>
+    concurrency === undefined && (provider === undefined || providers[provider] === undefined);
   let queues: Promise<Map<string, PQueue>> | undefined;
 
   const load = () => {
@@ -28,8 +33,12 @@ export function createPermits(limits: HostLimits): Permits {
   };
 
   return {
-    isFree: (provider) => concurrency === undefined && (provider === undefined || providers[provider] === undefined),
+    isFree: (provider) => isUnlimited(provider) && (provider === undefined || pace.isFree(provider)),
+    slow: pace.slow,
+    answered: pace.answered,
     async take(provider, signal) {
+      if (provider !== undefined) await pace.wait(provider, signal);
+      if (isUnlimited(provider)) return () => {};
       const all = await load();
       // The provider's queue first: whoever waits there holds no place in the host's.
       const wanted = [provider === undefined ? undefined : all.get(provider), all.get(HOST)];

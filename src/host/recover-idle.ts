@@ -4,6 +4,7 @@ import { createHistory, type History } from '../kernel/history.js';
 import { createStateScope } from '../kernel/state.js';
 import { lastSegment } from '../kernel/thread-id.js';
 import { alwaysKey } from './always.js';
+import { tokensIn } from './limits.js';
 import { type ConversationFold, createConversationFold } from './recover-conversation.js';
 import { createRunFold, type RunFold } from './recovery/fold-run.js';
 import { noteInHistory } from './session-tree.js';
@@ -18,6 +19,7 @@ export interface Past {
   /** Children spawned by the root so far. */
   readonly spawned: number;
   readonly spentUsd: number;
+  readonly spentTokens: number;
   readonly requestIds: ReadonlySet<string>;
   readonly always: ReadonlySet<string>;
   readonly permissionMode: PermissionMode | undefined;
@@ -82,6 +84,7 @@ function createFold(agent: CompiledAgent, stored: Readonly<Bag>) {
   let end: RunEnd | undefined;
   let spawned = 0;
   let spentUsd = 0;
+  let spentTokens = 0;
   let permissionMode: PermissionMode | undefined;
   let model: string | undefined;
 
@@ -114,7 +117,7 @@ function createFold(agent: CompiledAgent, stored: Readonly<Bag>) {
       values: { ...sharedKeys(stored), ...state },
       isOpen: agent.opensState,
     }).values();
-    return createRunFold({ agent, history, values, spawned, spentUsd });
+    return createRunFold({ agent, history, values, spawned, spentUsd, spentTokens });
   }
 
   return {
@@ -139,6 +142,7 @@ function createFold(agent: CompiledAgent, stored: Readonly<Bag>) {
           break;
         case 'usage':
           spentUsd += event.cost?.usd ?? 0;
+          spentTokens += tokensIn(event, false) ?? 0;
           break;
         default:
       }
@@ -156,6 +160,7 @@ function createFold(agent: CompiledAgent, stored: Readonly<Bag>) {
         state,
         spawned,
         spentUsd,
+        spentTokens,
         requestIds,
         always: always.keys,
         permissionMode,
@@ -212,6 +217,7 @@ export function applyPast(tree: Tree, past: Past): void {
   root.history = past.history;
   root.spawned = past.spawned;
   root.spentUsd = past.spentUsd;
+  root.spentTokens = past.spentTokens;
   past.conversation?.apply(root, past.run === undefined ? 'now' : 'beforeRun');
 }
 

@@ -128,14 +128,16 @@ export function publishInitialize(thread: Thread, resumed = false): void {
 /** What whoever goes on with the log must know and cannot see: the definition, and what the run was given beside it. */
 function notesFor({ root, settings, runTools }: Tree): Bag {
   const notes: Bag = { definition: markOf(root.agent) };
-  const { hostToolExecution, maxBudgetUsd, generation } = settings;
-  const isPlain = hostToolExecution && maxBudgetUsd === Number.POSITIVE_INFINITY && generation === undefined;
+  const { hostToolExecution, maxBudgetUsd, maxTokens, generation } = settings;
+  const isFree = maxBudgetUsd === Number.POSITIVE_INFINITY && maxTokens === Number.POSITIVE_INFINITY;
+  const isPlain = hostToolExecution && isFree && generation === undefined;
   if (isPlain && runTools.length === 0) return notes;
   const tools = runTools.filter((tool) => !('kind' in tool));
   notes.run = {
     ...(tools.length > 0 && { tools }),
     ...(!hostToolExecution && { hostToolExecution }),
     ...(Number.isFinite(maxBudgetUsd) && { maxBudgetUsd }),
+    ...(Number.isFinite(maxTokens) && { maxTokens }),
     ...(generation !== undefined && { generation }),
   };
   return notes;
@@ -188,6 +190,7 @@ export function beginRun(
     cancelWorkTimer: undefined,
     cutTurn: undefined,
     interrupted: false,
+    models: undefined,
     hooks: undefined,
   };
   thread.run = run;

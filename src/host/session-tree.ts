@@ -76,6 +76,7 @@ class SessionTree implements Tree {
   onDetach: Tree['onDetach'];
   onClosed: Tree['onClosed'];
   isResumed = false;
+  budget: Tree['budget'];
   endReason = 'aborted';
   hooks: Tree['hooks'];
   hasState = false;
@@ -154,6 +155,8 @@ export function createThread(
     history: createHistory(),
     state: parent?.state as Thread['state'],
     spentUsd: 0,
+    spentTokens: 0,
+    account: undefined,
     run: undefined,
     end: undefined,
     endsSession: false,

@@ -3,8 +3,8 @@ import { textOf, toParts } from '../kernel/content.js';
 import { describeError, TroupeError } from '../kernel/errors.js';
 import { askAfterModel, askBeforeModel, askOnModelError } from '../kernel/model-hooks.js';
 import { fireHook } from './fire-hook.js';
-import { addCost, beginWork, countModelCall, endWork } from './limits.js';
-import { notice, publish } from './session-tree.js';
+import { houseCall, houseMeta } from './house-call.js';
+import { notice } from './session-tree.js';
 import type { Thread } from './thread.js';
 
 const INSTRUCTION =
@@ -37,35 +37,20 @@ async function askForSummary(
   const { tree, agent } = thread;
   const { executor } = agent.driver.descriptor;
   if (executor !== 'local') throw failure(`an agent of the executor "${executor}" has no model of its own here`);
-  const { name, provider, model } = await tree.host.models.resolve(tree.settings.model ?? agent.driver.model);
   let request: ModelRequest = {
     systemInstruction: INSTRUCTION,
     messages: [...messages, { role: 'user', content: toParts('Summarise the conversation up to here.') }],
     signal: signal(),
-    _meta: {
-      agent: thread.agentId,
-      sessionId: tree.sessionId,
-      ...(thread.threadId !== undefined && { threadId: thread.threadId }),
-      purpose: 'summary',
-    },
+    _meta: houseMeta(thread, 'summary'),
   };
   const hooks = { fireHook: (point: string, payload: Bag) => fireHook(thread, point, payload) };
   const prepared = await askBeforeModel(hooks, request);
   if ('blocked' in prepared) throw failure(prepared.blocked);
   if ('response' in prepared) return summaryIn(prepared.response);
   request = prepared.request;
-  const limited = countModelCall(thread);
-  if (limited !== undefined) throw failure(`${limited.thread.agentId} has reached its ${limited.end.data.limit}`);
-  const { permits } = tree.host;
-  const release = permits.isFree(provider) ? undefined : await permits.take(provider, signal());
-  beginWork(thread);
+  const choice = tree.settings.model ?? agent.driver.model;
   try {
-    const response = await model.generate(request);
-    if (response.usage !== undefined && thread.run !== undefined) {
-      thread.run.tally.add(response.usage);
-      addCost(thread, response.usage.cost?.usd);
-      publish(thread, { type: 'usage', model: name, ...response.usage });
-    }
+    const response = await houseCall(thread, { choice, request, purpose: 'summary', signal });
     const said = await askAfterModel(hooks, request, response);
     if (said !== undefined && 'blocked' in said) throw failure(said.blocked);
     return summaryIn(said?.response ?? response);
@@ -74,9 +59,6 @@ async function askForSummary(
     const instead = code === SUMMARY_FAILED ? undefined : await askOnModelError(hooks, request, { code, message });
     if (instead === undefined) throw thrown;
     return summaryIn(instead);
-  } finally {
-    endWork(thread);
-    release?.();
   }
 }
 

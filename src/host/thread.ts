@@ -24,11 +24,13 @@ import type { LoopDetector } from '../kernel/loop-detection.js';
 import type { StateDeclaration, StateScope } from '../kernel/state.js';
 import type { UsageTally } from '../kernel/usage.js';
 import type { AgentTools } from './agent-tools.js';
+import type { BudgetAccount, TreeBudget } from './budget.js';
 import type { CrewState } from './crew-state.js';
 import type { HostCore } from './host-core.js';
 import type { Question } from './questions.js';
 import type { ThreadPast } from './recovery/past.js';
 import type { Recovery } from './recovery/recovery.js';
+import type { RunModels } from './run-models.js';
 import type { Call } from './tool-call.js';
 
 /** A definition as it stands at one place of a tree: what its surroundings give it is settled here, once per host. */
@@ -48,6 +50,8 @@ export interface CompiledAgent {
   readonly opensState: boolean;
   /** Every tool that it can reach is read-only. */
   readonly readOnly: boolean;
+  /** It or an agent below it has a limit on what it spends. */
+  readonly isBudgeted: boolean;
   /** State keys that take the result; undefined: none. */
   readonly outputKeys: readonly string[] | undefined;
   /** The definition whose model and instruction drive the turns: the leader of a hierarchy, else the agent itself. */
@@ -59,6 +63,7 @@ export interface AgentLimits {
   readonly maxLlmCalls: number;
   readonly maxTimeMs: number;
   readonly maxBudgetUsd: number;
+  readonly maxTokens: number;
   readonly graceTurn: boolean;
 }
 
@@ -115,6 +120,8 @@ export interface RunRecord {
    */
   cutTurn: ((how: 'stop' | 'interrupt' | 'force') => void) | undefined;
   interrupted: boolean;
+  /** What was decided about its models; made where more than a name decides. */
+  models: RunModels | undefined;
   /** Nothing: no hook has had to do with it. */
   hooks: RunHooks | undefined;
 }
@@ -174,6 +181,10 @@ export interface Thread extends Origin {
   state: StateScope;
   /** Cost of this session so far, that of its descendants included. */
   spentUsd: number;
+  /** The same in tokens; counted where `tree.budget` is kept. */
+  spentTokens: number;
+  /** What is reserved of its own limits; made with the first reservation. */
+  account: BudgetAccount | undefined;
   run: RunRecord | undefined;
   end: RunEnd | undefined;
   /** The session ends with its run. */
@@ -210,6 +221,7 @@ export interface TreeSettings {
   hostToolExecution: boolean;
   streaming: boolean;
   maxBudgetUsd: number;
+  maxTokens: number;
   contextBudget: ContextBudget | undefined;
 }
 
@@ -254,6 +266,8 @@ export interface Tree {
   isResumed: boolean;
   /** How its session ended. */
   endReason: string;
+  /** Some session in it has a limit on what it spends. */
+  budget: TreeBudget | undefined;
   /** Nothing: no hook has had to do with it. */
   hooks: TreeHooks | undefined;
   /** Some state key is declared. */

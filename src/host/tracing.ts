@@ -170,14 +170,20 @@ class RunTrace {
     }
   }
 
-  beginModelCall({ model, provider, attempt }: TracedModelCall): ModelTrace {
-    const span = this.span.createChild(`chat ${model}`, {
+  beginModelCall({ model, provider, attempt, routing, purpose }: TracedModelCall): ModelTrace {
+    const attributes: Bag = {
       'gen_ai.operation.name': 'chat',
       'gen_ai.provider.name': provider,
       'gen_ai.request.model': model,
       'gen_ai.agent.name': this.agentName,
       'troupe.attempt': attempt,
-    });
+    };
+    if (purpose !== undefined) attributes['troupe.purpose'] = purpose;
+    // Not the reason: a strategy may put into it what was said.
+    if (routing?.by !== undefined) attributes['troupe.routing.by'] = routing.by;
+    if (routing?.requested !== undefined) attributes['troupe.routing.requested'] = routing.requested;
+    if (routing?.latencyMs !== undefined) attributes['troupe.routing.latency_ms'] = routing.latencyMs;
+    const span = this.span.createChild(`chat ${model}`, attributes);
     const call: ModelTrace = new ModelTrace(this.bridge, span, this.now, () => this.#models.delete(call));
     this.#models.add(call);
     return call;
@@ -297,8 +303,6 @@ class ModelTrace implements ModelCallRecord {
     };
     if (this.#usage?.cost?.usd !== undefined) attributes['troupe.cost_usd'] = this.#usage.cost.usd;
     if (finishReason !== undefined) attributes['gen_ai.response.finish_reasons'] = [finishReason];
-    const routing = this.#usage?._meta?.routing;
-    if (routing !== undefined) attributes['troupe.routing'] = JSON.stringify(routing);
     if (error !== undefined) {
       attributes['error.type'] = error.code;
       this.bridge.recordError(this.span, error);

@@ -17,6 +17,7 @@ import type {
 import { textOf } from '../kernel/content.js';
 import { TroupeError } from '../kernel/errors.js';
 import type { Activity } from './activity.js';
+import type { Exhausted } from './budget.js';
 import { showProgress } from './call-context.js';
 import { abortStop, stopRun } from './end-run.js';
 import { ownDraft } from './executor-draft.js';
@@ -24,7 +25,9 @@ import { createExecutor } from './executors.js';
 import { fireHook } from './fire-hook.js';
 import { fitContext, startOf } from './fit-context.js';
 import { instructionOf } from './instruction.js';
-import { addCost, beginWork, countModelCall, endWork } from './limits.js';
+import { beginWork, budgetEnd, countModelCall, endWork } from './limits.js';
+import type { PaidCall } from './model-budget.js';
+import { TurnModelCalls } from './model-calls.js';
 import { inMode } from './plan-mode.js';
 import { ask, type QuestionDraft } from './questions.js';
 import { inboxAnew } from './recovery/begin-anew.js';
@@ -35,6 +38,7 @@ import { registerCall } from './tool-call.js';
 import { visibleTools } from './tool-policy.js';
 import { takeSelection } from './tool-selection.js';
 import { TurnRequest } from './turn-request.js';
+import { takeUsage } from './usage.js';
 
 const GRACE_MS = 60_000;
 
@@ -57,6 +61,9 @@ export class Turn implements TurnContext, Activity {
   private asking: Promise<unknown>[] | undefined;
   /** Its own limit on model calls was reached. */
   limited = false;
+  /** The call under way, where it is paid from a budget. */
+  paying: PaidCall | undefined;
+  private calls: TurnModelCalls | undefined;
   readonly toolsOff: boolean;
 
   constructor(
@@ -111,6 +118,8 @@ export class Turn implements TurnContext, Activity {
   /** The session has moved on: what the executor still says is dropped. */
   close(): void {
     this.isClosed = true;
+    // A call that was left behind holds nobody up.
+    this.paying?.settle(true);
     this.cancelGrace?.();
     this.work(false);
   }
@@ -197,7 +206,18 @@ export class Turn implements TurnContext, Activity {
   }
   get modelConfig() {
     const { models } = this.thread.tree.host;
-    return { resolve: (request: { requested?: Turn['model'] }) => models.resolve(request.requested) };
+    return {
+      resolve: (request: Parameters<TurnContext['modelConfig']['resolve']>[0]) =>
+        models.resolve(request.requested, request),
+    };
+  }
+  get asksPlainly(): boolean {
+    const { tree } = this.thread;
+    return tree.budget === undefined && !tree.host.models.decides;
+  }
+  get modelCalls(): TurnModelCalls {
+    this.calls ??= new TurnModelCalls(this, this.thread, this.run);
+    return this.calls;
   }
   get traceContext() {
     return this.thread.tree.host.tracing?.contextOf(this.thread);
@@ -260,22 +280,36 @@ export class Turn implements TurnContext, Activity {
       return true;
     }
     const { thread, end } = reached;
+    this.limited = thread === this.thread;
+    this.reach(thread, end);
+    return false;
+  }
+
+  /** A budget has nothing left for a call: no grace allows it either. */
+  reachBudget({ exhausted, limit }: Exhausted): void {
+    if (exhausted.run !== undefined) this.reach(exhausted, budgetEnd(exhausted, exhausted.run, limit));
+  }
+
+  private reach(thread: Thread, end: RunEnd): void {
     if (thread === this.thread) {
       this.end = end;
-      this.limited = true;
-    } else {
-      stopRun(thread, end);
-      // Where many run side by side they are stopped in slices; this one ends here.
-      stopRun(this.thread, abortStop(`${thread.agentId} has reached a limit`, 'host'));
+      return;
     }
-    return false;
+    stopRun(thread, end);
+    // Where many run side by side they are stopped in slices; this one ends here.
+    stopRun(this.thread, abortStop(`${thread.agentId} has reached a limit`, 'host'));
+  }
+
+  /** Time does not count while it is waited for. */
+  outOfTime<T>(waiting: Promise<T>): Promise<T> {
+    this.work(false);
+    return waiting.finally(() => this.work(true));
   }
 
   takePermit(provider: string): undefined | Promise<() => void> {
     const { permits } = this.thread.tree.host;
     if (permits.isFree(provider)) return undefined;
-    this.work(false);
-    return permits.take(provider, this.signal).finally(() => this.work(true));
+    return this.outOfTime(permits.take(provider, this.signal));
   }
 
   rest(ms: number): Promise<boolean> {
@@ -320,9 +354,7 @@ export class Turn implements TurnContext, Activity {
         if (draft.fatal) thread.endsSession = true;
         return publish(thread, ownDraft(draft) as AgentEventDraft);
       case 'usage':
-        run.tally.add(draft);
-        addCost(thread, draft.cost?.usd);
-        return publish(thread, ownDraft(draft) as AgentEventDraft);
+        return takeUsage(thread, ownDraft(draft) as AgentEventDraft<'usage'>, this.paying);
       case 'elicitation_request':
         this.askForExecutor(draft);
         return undefined;

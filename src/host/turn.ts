@@ -4,7 +4,7 @@ import type { TurnEnd } from '../contracts/index.js';
 import { describeError } from '../kernel/errors.js';
 import { endActivity } from './activity.js';
 import { endRun, forcedEnd, isBeingStopped } from './end-run.js';
-import { budgetOf, limitEnd } from './limits.js';
+import { limitEnd, spentEnd } from './limits.js';
 import { watchLoops } from './loop-watch.js';
 import { bestResult, checkOutput } from './output.js';
 import { endAsLogged, type NextStep, nextStep } from './recovery/rebuild.js';
@@ -183,7 +183,8 @@ function turnLimit(thread: Thread, run: RunRecord): RunEnd | undefined {
   const { maxTurns, graceTurn } = thread.agent.limits;
   if (run.graceUsed) return run.reached;
   // What a budget does not allow, no grace allows.
-  if (thread.spentUsd >= budgetOf(thread)) return limitEnd(run, 'max_budget', 'maxBudgetUsd', thread.spentUsd);
+  const spent = spentEnd(thread, run);
+  if (spent !== undefined) return spent;
   if (run.turns >= maxTurns) run.reached ??= limitEnd(run, 'max_turns', 'maxTurns', run.turns);
   if (run.reached === undefined || !graceTurn) return run.reached;
   run.graceUsed = true;

@@ -17,11 +17,16 @@ import type {
   ExecutorType,
   GenerationConfig,
   LifecycleInterceptor,
+  ModelAlias,
   ModelFactory,
+  ModelFallbacks,
   ModelInterface,
+  ModelPrice,
+  ModelStatus,
   PendingRequest,
   PermissionMode,
   PolicyEvaluator,
+  RouterStrategy,
   SessionProvider,
   SessionSummary,
   SessionToolset,
@@ -78,8 +83,18 @@ export interface HostOptions {
   /** Default: memory. */
   store?: SessionProvider;
   telemetry?: TelemetryBridge;
+  /** Names for models and their parameters. */
+  aliases?: Record<string, ModelAlias | string>;
+  /** Strategies, asked in order until one answers; what a run was given as `model` goes before them. */
+  router?: RouterStrategy | RouterStrategy['route'] | readonly (RouterStrategy | RouterStrategy['route'])[];
+  /** By `provider/name`, by the name alone, or `provider/*`. */
+  prices?: Record<string, ModelPrice>;
+  /** Models that stand in for others: a list for all, or one for each by name. */
+  fallbacks?: readonly string[] | Record<string, readonly string[]> | ModelFallbacks;
   limits?: HostLimits;
   clock?: Clock;
+  /** What chance decides (the spread of waits) is the same for the same seed. Default: it differs. */
+  seed?: number;
   /** XState's inspection events of every actor, unchanged. */
   inspect?: (event: import('xstate').InspectionEvent) => void;
 }
@@ -91,6 +106,8 @@ export interface RunOptions {
   generation?: GenerationConfig;
   contextBudget?: ContextBudget;
   maxBudgetUsd?: number;
+  /** Input and output tokens together. */
+  maxTokens?: number;
   tools?: readonly (ToolDefinition | ToolDescriptor)[];
   /** Default true. False: a message comes whole, not in pieces. */
   streaming?: boolean;
@@ -176,6 +193,19 @@ export interface HostSession extends AgentSession {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
+/** What a host knows of models, and what may be changed about it while it runs. */
+export interface HostModels {
+  /** Aliases, models that were asked, stand in or have a price, those that something is known against, and `also`. */
+  list(also?: readonly string[]): ModelStatus[];
+  /** Counts from the next request on; undefined takes it away. Throws `INVALID_OPTION`, and then nothing has changed. */
+  setAlias(name: string, alias: ModelAlias | string | undefined): void;
+  /** A model, or an alias, that is not asked from the next request on: what stands in for it is. */
+  ban(name: string, reason?: string): void;
+  allow(name: string): void;
+  /** Forgets failures of one model, or of all. */
+  reset(name?: string): void;
+}
+
 export interface InspectServerOptions {
   port?: number;
   hostname?: string;
@@ -190,6 +220,7 @@ export interface InspectServer {
 }
 
 export interface Host {
+  readonly models: HostModels;
   /** `input`: text, parts, or data of the agent's `inputSchema`. */
   run<Input, Output>(
     agent: AgentDefinition<string, Input, Output>,

@@ -16,6 +16,7 @@ const LIMITS: Record<keyof AgentConstraints, 'count' | 'amount' | 'flag'> = {
   maxLlmCalls: 'count',
   maxTimeMinutes: 'amount',
   maxBudgetUsd: 'amount',
+  maxTokens: 'count',
   graceTurn: 'flag',
 };
 

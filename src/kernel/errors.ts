@@ -13,6 +13,7 @@ export type TroupeErrorCode =
   | 'INVALID_OPTION'
   | 'UNKNOWN_EXECUTOR'
   | 'UNKNOWN_MODEL'
+  | 'UNKNOWN_PRICE'
   | 'UNKNOWN_TOOL'
   | 'UNKNOWN_AGENT'
   | 'UNKNOWN_STATE_KEY'

@@ -1,4 +1,6 @@
 import type {
+  AgentEventDraft,
+  Bag,
   ContentPart,
   ModelResponse,
   ModelToolCall,
@@ -29,7 +31,9 @@ export interface ModelTurn {
 
 type Target = Pick<TurnContext, 'publish' | 'newMessageId' | 'toolsOff'>;
 
-export const createModelTurn = (context: Target, modelName: string): ModelTurn => new Turn(context, modelName);
+/** `routing`: how the call came to its model; goes with its usage. */
+export const createModelTurn = (context: Target, modelName: string, routing?: Bag): ModelTurn =>
+  new Turn(context, modelName, routing);
 
 /** What no model may say: nothing of it goes into a log. */
 function assertAnswer({ content, toolCalls }: ModelResponse): void {
@@ -76,6 +80,7 @@ class Turn implements ModelTurn {
   constructor(
     private readonly context: Target,
     private readonly modelName: string,
+    private readonly routing: Bag | undefined,
   ) {
     this.#messageId = context.newMessageId();
   }
@@ -87,9 +92,16 @@ class Turn implements ModelTurn {
     const { content, toolCalls } = increment;
     let full: undefined | void | Promise<void>;
     if (content.length > 0) {
+      const isFirst = !this.hasSpoken;
       this.hasSpoken = true;
-      const messageId = this.#messageId;
-      full = this.context.publish({ type: 'message', messageId, role: 'agent', content: this.#place(content) });
+      const draft: AgentEventDraft<'message'> = {
+        type: 'message',
+        messageId: this.#messageId,
+        role: 'agent',
+        content: this.#place(content),
+      };
+      if (isFirst && this.routing !== undefined) draft._meta = { routing: this.routing };
+      full = this.context.publish(draft);
     }
     if (toolCalls !== undefined) {
       for (const call of toolCalls) this.#calls.push({ call, index: this.#parts++ });
@@ -122,7 +134,9 @@ class Turn implements ModelTurn {
 
   publishUsage(): void {
     if (this.#usage === undefined) return;
-    void this.context.publish({ type: 'usage', model: this.modelName, ...this.#usage });
+    const draft: AgentEventDraft<'usage'> = { type: 'usage', model: this.modelName, ...this.#usage };
+    if (this.routing !== undefined) draft._meta = { routing: this.routing };
+    void this.context.publish(draft);
     this.#usage = undefined;
   }
 

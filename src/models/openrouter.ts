@@ -27,6 +27,7 @@ export function openrouterModel(options: OpenRouterOptions): ModelInterface {
     dialect: () => ({ maxTokens: 'max_tokens', reasoningDetails: true, extras }),
     headers: options.headers,
     fetch: options.fetch,
+    reportsCost: 'always',
   });
 }
 

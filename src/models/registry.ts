@@ -6,6 +6,8 @@ import { didYouMean } from '../kernel/text.js';
 export interface BuiltinProvider {
   /** Any one of these environment variables makes it usable. */
   readonly variables: readonly string[];
+  /** Its answers say what they cost. */
+  readonly reportsCost?: boolean;
   readonly open: ModelFactory;
 }
 
@@ -16,7 +18,20 @@ type Given = Readonly<Record<string, ModelInterface | ModelFactory>>;
 export function createModelRegistry(
   given: Given,
   builtins: Readonly<Record<string, BuiltinProvider>>,
-): { fault(choice: Choice): string | undefined; resolve(choice: Choice): ResolvedModel | Promise<ResolvedModel> } {
+): {
+  fault(choice: Choice): string | undefined;
+  resolve(choice: Choice): ResolvedModel | Promise<ResolvedModel>;
+  /** The one model of the host's own that stands for no choice; undefined: there is none, or several. */
+  only(): string | undefined;
+  /** Its provider is known, whatever may be missing to use it. */
+  isKnown(name: string): boolean;
+  /** The model of a name, where it is there without opening it. */
+  opened(name: string): ModelInterface | undefined;
+  /** Of a model that is not open yet. */
+  mayReportCost(name: string): boolean;
+  /** Names that can be said of models without asking a provider: those opened, and those given as they are. */
+  names(): string[];
+} {
   const resolved = new Map<string, ResolvedModel>();
   /** Several agents may ask for a model before it is there. */
   const opening = new Map<string, Promise<ResolvedModel>>();
@@ -28,6 +43,11 @@ export function createModelRegistry(
     return own.length === 1 ? own[0] : undefined;
   };
 
+  const ownOf = (name: string) => {
+    const { provider } = split(name);
+    return Object.hasOwn(given, provider) ? given[provider] : undefined;
+  };
+
   const fault = (choice: Choice): string | undefined => {
     if (typeof choice === 'object')
       return isModel(choice) ? undefined : 'a model object has generate() and generateStream()';
@@ -37,8 +57,7 @@ export function createModelRegistry(
     }
     if (typeof name !== 'string') return 'a model is a name, such as "gemini/gemini-flash-latest", or a model object';
     const { provider, rest } = split(name);
-    const own = Object.hasOwn(given, provider) ? given[provider] : undefined;
-    if (own !== undefined) return undefined;
+    if (ownOf(name) !== undefined) return undefined;
     const builtin = Object.hasOwn(builtins, provider) ? builtins[provider] : undefined;
     if (builtin === undefined) {
       return `no model "${name}"${didYouMean(provider, providers)}; providers: ${providers.join(', ')} (as provider/name)`;
@@ -50,10 +69,12 @@ export function createModelRegistry(
 
   const open = async (name: string): Promise<ResolvedModel> => {
     const { provider, rest } = split(name);
-    const own = Object.hasOwn(given, provider) ? given[provider] : undefined;
-    const made = own ?? builtins[provider]?.open;
+    const made = ownOf(name) ?? builtins[provider]?.open;
     if (made === undefined)
-      throw new TroupeError({ code: 'UNKNOWN_MODEL', message: fault(name) ?? `no model "${name}"` });
+      throw new TroupeError({
+        code: 'UNKNOWN_MODEL',
+        message: fault(name === '' ? undefined : name) ?? `no model "${name}"`,
+      });
     const model = typeof made === 'function' ? await made(rest) : made;
     const found = { name, provider, model };
     resolved.set(name, found);
@@ -62,6 +83,23 @@ export function createModelRegistry(
 
   return {
     fault,
+    only,
+    isKnown(name) {
+      const { provider, rest } = split(name);
+      return Object.hasOwn(given, provider) || (rest !== '' && Object.hasOwn(builtins, provider));
+    },
+    opened(name) {
+      const own = ownOf(name);
+      return resolved.get(name)?.model ?? (typeof own === 'object' ? own : undefined);
+    },
+    mayReportCost(name) {
+      const { provider } = split(name);
+      return ownOf(name) === undefined && Object.hasOwn(builtins, provider) && builtins[provider]?.reportsCost === true;
+    },
+    names() {
+      const asTheyAre = Object.entries(given).flatMap(([name, own]) => (typeof own === 'object' ? [name] : []));
+      return [...new Set([...asTheyAre, ...resolved.keys()])];
+    },
     resolve(choice) {
       if (typeof choice === 'object') {
         let found = objects.get(choice);
@@ -75,7 +113,7 @@ export function createModelRegistry(
       const known = resolved.get(name);
       if (known !== undefined) return known;
       const { provider } = split(name);
-      const own = Object.hasOwn(given, provider) ? given[provider] : undefined;
+      const own = ownOf(name);
       if (typeof own !== 'object') {
         const underway = opening.get(name) ?? open(name).finally(() => opening.delete(name));
         opening.set(name, underway);

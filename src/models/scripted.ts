@@ -76,8 +76,10 @@ export function scriptedModel(script: Script, options: { clock?: Clock } = {}): 
     return entry;
   };
 
+  const reportsCost = saysCost(cursors.values()) ? ('where_it_costs' as const) : undefined;
   return {
     requests,
+    reportsCost,
     async generate(request) {
       const taken = take(request);
       const entry = taken instanceof Promise ? await taken : taken;
@@ -168,6 +170,14 @@ function closing(entry: ScriptEntry, content: ContentPart[]): ModelResponse {
   if (calls) response.toolCalls = [...calls];
   if (entry.usage) response.usage = entry.usage;
   return response;
+}
+
+/** A function may say it in any answer. */
+function saysCost(cursors: Iterable<Cursor>): boolean {
+  for (const { line } of cursors) {
+    if (typeof line === 'function' || line.some((entry) => entry.usage?.cost !== undefined)) return true;
+  }
+  return false;
 }
 
 const errorOf = (error: NonNullable<ScriptEntry['error']>): ModelError =>

@@ -239,6 +239,55 @@ test('a team of real models without keys says what is missing, and that its scri
   });
 });
 
+test('a models file prices a team: for the listing, the worst case, the budget and the cost', async () => {
+  await writeFile(
+    join(cwd, 'models.yaml'),
+    'aliases: { fast: openai/small }\nprices:\n  scripted: { input: 1, output: 10, maxInputTokens: 1000, maxOutputTokens: 100 }\n',
+  );
+  await script('priced', { text: 'done', usage: { inputTokens: 100, outputTokens: 20 } });
+  const listed = await troupe(['models', 'solo.agent.md', '--models', 'models.yaml', '--json'], { cwd });
+  expect(listed).toMatchObject({ code: 0, err: '' });
+  expect(JSON.parse(listed.out).models).toMatchObject([
+    { name: 'scripted', price: { input: 1, output: 10 } },
+    { name: 'fast', model: 'openai/small', health: { state: 'healthy' } },
+  ]);
+  const plain = await troupe(['models', '--models', 'models.yaml'], { cwd });
+  expect(plain.out).toMatch(/fast → openai\/small {2}no price/);
+  expect((await troupe(['models'], { cwd })).out).toBe('no models are named: give a team file, or --models <file>\n');
+
+  const checked = await troupe(['check', 'solo.agent.md', '--models', 'models.yaml', '--json'], { cwd });
+  // Two turns of 1,000 tokens in and 100 out.
+  expect(JSON.parse(checked.out).worstCase).toMatchObject({ modelCalls: 2, usd: 0.004 });
+  expect(JSON.parse((await troupe(['check', 'solo.agent.md', '--json'], { cwd })).out).worstCase).not.toHaveProperty(
+    'usd',
+  );
+
+  const unpriced = await solo('priced', '--max-budget-usd', '1');
+  expect(unpriced.code).toBe(2);
+  expect(unpriced.err).toMatch(/maxBudgetUsd cannot be kept with the model "scripted".*--models <file>/);
+  const run = await solo('priced', '--max-budget-usd', '1', '--models', 'models.yaml', '--json');
+  expect(run.code).toBe(0);
+  expect(eventsOf(run.out).at(-1)).toMatchObject({ type: 'stream_end', data: { cost: { usd: 0.0003 } } });
+  const tight = await solo('priced', '--max-budget-usd', '0.0001', '--models', 'models.yaml');
+  expect(tight.code).toBe(3);
+});
+
+test.each([
+  ['aliasses: {}\n', 'no key "aliasses" (did you mean "aliases"?); keys: aliases, prices, fallbacks'],
+  ['- a\n', 'it must be an object with aliases, prices, fallbacks'],
+  ['prices: { a: { input: 1 } }\n', 'prices.a: output is missing'],
+  ['aliases: { a: { extends: a } }\n', 'goes in a circle: a → a'],
+  ['prices: {\n', 'models-bad.yaml: '],
+])('a models file with a fault is one sentence and exit code 2: %s', async (text, sentence) => {
+  await writeFile(join(cwd, 'models-bad.yaml'), text);
+  for (const command of [['models'], ['check', 'solo.agent.md'], ['run', 'solo.agent.md', 'go']]) {
+    const { code, out, err } = await troupe([...command, '--models', 'models-bad.yaml'], { cwd });
+    expect([command, code]).toEqual([command, 2]);
+    // To say what is wrong is what `check` is for.
+    expect(command[0] === 'check' ? out + err : err).toContain(sentence);
+  }
+});
+
 test('check and graph read the same files', async () => {
   const check = await troupe(['check', 'team.yaml', '--json'], { cwd });
   expect([check.code, JSON.parse(check.out)]).toEqual([

@@ -107,6 +107,7 @@ export function fakeHost(run: FakeRun, more: Partial<RunParts> & { definition?: 
       isFile: () => true,
       mcpTools: async () => ({ kind: 'toolset', tools: async () => [] }) as never,
       loadModel: async () => ({ generate: () => Promise.reject(), generateStream: () => Promise.reject() }) as never,
+      loadModels: async () => ({}),
       workspaceTools: () => [],
       openStore: memoryStore,
       createHost(options) {

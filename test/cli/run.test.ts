@@ -108,6 +108,19 @@ test('the options of the command line reach the run', async () => {
   expect(runs[0]?.options).toEqual({ model: 'gemini/x', permissionMode: 'plan', maxBudgetUsd: 0.5 });
 });
 
+test('what a models file says goes to the host', async () => {
+  const settings = { aliases: { fast: 'gemini/x' }, prices: { 'gemini/x': { input: 1, output: 2 } } };
+  const asked: string[] = [];
+  const loadModels = async (path: string) => {
+    asked.push(path);
+    return settings;
+  };
+  const { parts, hostOptions } = fakeHost({ steps }, { loadModels });
+  await runCommand({ file: 'a.yaml', prompt: 'go', models: 'models.yaml' }, fakeIo(), parts);
+  expect(asked).toEqual(['models.yaml']);
+  expect(hostOptions[0]).toMatchObject(settings);
+});
+
 test('a script of the command line plays every model; one of the file only those who name it', async () => {
   const own = agent({ name: 'solo', description: '', model: 'gemini/x' }) as never;
   const fromFlag = fakeHost({ steps }, { definition: own });

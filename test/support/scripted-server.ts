@@ -16,7 +16,7 @@ export interface ReceivedRequest {
   method: string;
   path: string;
   headers: IncomingHttpHeaders;
-  /** The body, read as JSON. */
+  /** The body, read as JSON; a form as `{ form }`. */
   body: Record<string, unknown>;
   /** Resolves when the connection of this request's answer is closed or its answer is complete. */
   closed: Promise<'complete' | 'cut'>;
@@ -48,7 +48,7 @@ export async function scriptedServer(): Promise<ScriptedServer> {
       method: incoming.method ?? '',
       path: incoming.url ?? '',
       headers: incoming.headers,
-      body: text === '' ? {} : (JSON.parse(text) as Record<string, unknown>),
+      body: bodyOf(text),
       closed: new Promise((resolve) => {
         response.once('close', () => resolve(response.writableFinished ? 'complete' : 'cut'));
       }),
@@ -81,6 +81,11 @@ export async function scriptedServer(): Promise<ScriptedServer> {
       await new Promise((resolve) => server.close(resolve));
     },
   };
+}
+
+function bodyOf(text: string): Record<string, unknown> {
+  if (text === '') return {};
+  return text.startsWith('{') ? (JSON.parse(text) as Record<string, unknown>) : { form: text };
 }
 
 async function write(response: ServerResponse, answer: ScriptedAnswer): Promise<void> {

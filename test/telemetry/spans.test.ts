@@ -270,3 +270,29 @@ test('a bridge that throws is left alone and harms no run; a notice says so once
 test('what is no telemetry bridge is refused when the host is made', () => {
   expect(() => createHost({ telemetry: {} as never })).toThrow('telemetry');
 });
+
+test('a call of the router is a span of its own, and the call that it leads to says how it came about', async () => {
+  const { spans, telemetry } = await tracedBy();
+  const says = (text: string) => scriptedModel([{ text, usage: { inputTokens: 3, outputTokens: 1 } }]);
+  await using host = createHost({
+    telemetry,
+    models: { own: says('no'), judge: says('big'), big: says('yes') },
+    router: [
+      {
+        name: 'judge',
+        async route({ ask, history }) {
+          await ask('judge', { messages: history });
+          return { model: 'big', reason: SECRET };
+        },
+      },
+    ],
+  });
+  await collect(host.run(agent({ name: 'a', model: 'own' }), 'go'));
+  const chats = spans().filter((span) => span.name.startsWith('chat '));
+  expect(chats.map(({ name, attributes }) => [name, attributes])).toMatchObject([
+    ['chat judge', { 'troupe.purpose': 'classify', 'gen_ai.usage.input_tokens': 3, 'gen_ai.agent.name': 'a' }],
+    ['chat big', { 'troupe.routing.by': 'judge', 'troupe.routing.requested': 'own', 'gen_ai.usage.input_tokens': 3 }],
+  ]);
+  expect(chats[1]?.attributes).toHaveProperty(['troupe.routing.latency_ms']);
+  expect(JSON.stringify(spans().map(({ attributes }) => attributes))).not.toContain(SECRET);
+});

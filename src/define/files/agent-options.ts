@@ -22,7 +22,7 @@ export interface Surroundings {
 }
 
 /** Limits may stand under `constraints` or beside the other keys. */
-const LIMIT_KEYS = ['maxTurns', 'maxTimeMinutes', 'maxLlmCalls', 'maxBudgetUsd', 'graceTurn'] as const;
+const LIMIT_KEYS = ['maxTurns', 'maxTimeMinutes', 'maxLlmCalls', 'maxBudgetUsd', 'maxTokens', 'graceTurn'] as const;
 /** Another tool's name for `max_time_minutes`. */
 const MINUTES_ALIAS = 'timeoutMins';
 export const CONSTRAINT_KEYS = ['constraints', ...LIMIT_KEYS, MINUTES_ALIAS];

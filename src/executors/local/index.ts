@@ -1,20 +1,16 @@
 import type {
   Executor,
+  ModelCall,
   ModelInterface,
   ModelRequest,
   ModelResponse,
+  ResolvedModel,
   TurnContext,
   TurnEnd,
 } from '../../contracts/index.js';
 import { describeError, ModelError } from '../../kernel/errors.js';
 import { askAfterModel, askBeforeModel, askOnModelError, wholeResponse } from '../../kernel/model-hooks.js';
 import { createModelTurn, type ModelTurn } from '../../kernel/model-turn.js';
-
-const MAX_ATTEMPTS = 3;
-const FIRST_BACKOFF_MS = 500;
-const LONGEST_WAIT_MS = 5 * 60_000;
-/** Once: a malformed call or an empty answer is often gone the second time. */
-const MALFORMED_RETRY_MS = 500;
 
 /** Our own loop: each turn is one model call, and what the model said becomes the thread's events. */
 export const localExecutor = (): Executor => shared;
@@ -23,8 +19,12 @@ export const localExecutor = (): Executor => shared;
 const shared: Executor = { turn: (_, context) => turnOf(context) };
 
 async function turnOf(context: TurnContext): Promise<TurnEnd | undefined> {
-  const requested = context.modelConfig.resolve({ agent: context.agentId, requested: context.model, purpose: 'turn' });
-  const resolved = requested instanceof Promise ? await requested : requested;
+  let isPlain = context.asksPlainly;
+  let resolved: ResolvedModel | undefined;
+  if (isPlain) {
+    const named = resolveOf(context);
+    resolved = named instanceof Promise ? await named : named;
+  }
   const fitting = context.fitContext?.();
   if (fitting !== undefined) {
     await fitting;
@@ -35,38 +35,51 @@ async function turnOf(context: TurnContext): Promise<TurnEnd | undefined> {
     const prepared = await askBeforeModel(context, request);
     if (context.aborted) return undefined;
     if ('blocked' in prepared) return blocked(context, prepared.blocked);
-    if ('response' in prepared) return answerWith(context, resolved.name, prepared.response);
+    if ('response' in prepared) {
+      return answerWith(context, (resolved ?? (await resolveOf(context))).name, prepared.response);
+    }
     request = prepared.request;
   }
-  let malformed = 0;
   for (let attempt = 1; ; attempt++) {
     if (context.aborted) return undefined;
-    if (!context.admitModelCall()) return undefined;
-    const turn = createModelTurn(context, resolved.name);
-    const traced = context.traceModelCall?.({ model: resolved.name, provider: resolved.provider, attempt });
-    const ask = () => openAnswer(context, resolved.model, request);
-    const answer = context.hasHook('after_model') ? new HeldAnswer(context, turn, request) : turn;
-    const failure = await callModel(context, answer, ask, resolved.provider);
+    let call: ModelCall | undefined;
+    if (!isPlain) {
+      const begun = await context.modelCalls.begin(request);
+      if (begun === undefined || 'reason' in begun) return begun;
+      call = begun;
+      resolved = begun.resolved;
+    } else if (!context.admitModelCall()) return undefined;
+    const { name, provider, model } = resolved as ResolvedModel;
+    const turn = createModelTurn(context, name, call?.routing);
+    const traced = context.traceModelCall?.({ model: name, provider, attempt, routing: call?.routing });
+    const going = call?.request ?? request;
+    const ask = () => openAnswer(context, model, going);
+    const answer = context.hasHook('after_model') ? new HeldAnswer(context, turn, going) : turn;
+    const failure = await callModel(context, answer, ask, provider);
     turn.publishUsage();
+    call?.settle(failure === undefined || failure.code === HOOK_BLOCKED || turn.hasSpoken);
     traced?.end({ finishReason: turn.finishReason, error: failure, isAborted: context.aborted });
     if (context.aborted) return undefined;
     if (failure?.code === HOOK_BLOCKED) return blocked(context, failure.message);
-    if (failure === undefined && (!turn.isMalformed || context.toolsOff)) return turn.finish();
+    if (failure === undefined && (!turn.isMalformed || context.toolsOff)) {
+      if (!isPlain) context.modelCalls.answered(resolved as ResolvedModel);
+      return turn.finish();
+    }
     const fault = failure ?? MALFORMED;
-    const waitMs = failure === undefined ? malformedDelay(malformed++) : retryDelay(failure, attempt);
     // What has reached the consumer is not silently said again; thoughts are no answer.
     const isSaid = failure === undefined ? turn.hasAnswered : turn.hasSpoken;
-    if (waitMs === undefined || isSaid) return giveUp(context, resolved.name, request, fault);
-    const text = `${resolved.name}: ${fault.message}; again in ${waitMs} ms`;
-    await context.publish({
-      type: 'custom',
-      kind: 'notice',
-      data: { code: 'MODEL_RETRY', severity: 'info', text },
-      source: 'host',
-    });
-    if (!(await context.rest(waitMs))) return undefined;
+    const again = await context.modelCalls.failed(
+      { ...fault, isMalformed: failure === undefined, isSaid },
+      resolved as ResolvedModel,
+    );
+    if (context.aborted) return undefined;
+    if (!again) return giveUp(context, name, request, fault);
+    isPlain = false;
   }
 }
+
+const resolveOf = (context: TurnContext) =>
+  context.modelConfig.resolve({ agent: context.agentId, requested: context.model, purpose: 'turn' });
 
 /** Whole, or in pieces. */
 function openAnswer(
@@ -87,8 +100,6 @@ const MALFORMED: Failure = {
   retryable: false,
   retryAfterMs: undefined,
 };
-
-const malformedDelay = (before: number) => (before === 0 ? MALFORMED_RETRY_MS : undefined);
 
 const HOOK_BLOCKED = 'HOOK_BLOCKED';
 const blocked = (context: TurnContext, message: string) => fail(context, { code: HOOK_BLOCKED, message });
@@ -191,12 +202,6 @@ async function callModel(
   } finally {
     release?.();
   }
-}
-
-function retryDelay(failure: Failure, attempt: number): number | undefined {
-  if (!failure.retryable || attempt >= MAX_ATTEMPTS) return undefined;
-  const waitMs = failure.retryAfterMs ?? FIRST_BACKOFF_MS * 2 ** (attempt - 1);
-  return waitMs > LONGEST_WAIT_MS ? undefined : waitMs;
 }
 
 function fail(

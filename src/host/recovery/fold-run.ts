@@ -20,6 +20,7 @@ export function createRunFold(start: {
   values: Readonly<Bag>;
   spawned: number;
   spentUsd: number;
+  spentTokens: number;
 }): RunFold {
   const root = new ThreadFold({ ...start, threadId: undefined, parent: undefined, index: -1 });
   root.isInitialized = true;

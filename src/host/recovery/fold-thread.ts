@@ -6,6 +6,8 @@ import { createLoopDetector, type LoopDetector } from '../../kernel/loop-detecti
 import type { StateUpdate } from '../../kernel/state.js';
 import { lastSegment } from '../../kernel/thread-id.js';
 import { createUsageTally } from '../../kernel/usage.js';
+import { tokensIn } from '../limits.js';
+import type { RunRoute } from '../run-models.js';
 import { noteInHistory } from '../session-tree.js';
 import type { CompiledAgent, RunEnd, RunStop } from '../thread.js';
 import type { CallPast, QuestionPast, ThreadPast, TurnPast } from './past.js';
@@ -22,6 +24,7 @@ interface Start {
   readonly history?: History;
   readonly spawned?: number;
   readonly spentUsd?: number;
+  readonly spentTokens?: number;
 }
 
 type Mapped = { readonly child: string; readonly requestId: string | undefined; readonly input?: unknown };
@@ -48,6 +51,8 @@ export class ThreadFold implements ThreadPast {
   llmCalls = 0;
   readonly tally = createUsageTally();
   spentUsd: number;
+  spentTokens: number;
+  route: RunRoute | undefined;
   readonly work: [from: number, to: number][] = [];
   outputFaults = 0;
   lastText = '';
@@ -91,6 +96,7 @@ export class ThreadFold implements ThreadPast {
     this.historyFrom = this.history.length;
     this.spawned = start.spawned ?? 0;
     this.spentUsd = start.spentUsd ?? 0;
+    this.spentTokens = start.spentTokens ?? 0;
   }
 
   /** A child was started. */
@@ -150,7 +156,10 @@ export class ThreadFold implements ThreadPast {
         break;
       case 'usage':
         this.tally.add(event);
-        for (let fold: ThreadFold | undefined = this; fold; fold = fold.parent) fold.spentUsd += event.cost?.usd ?? 0;
+        for (let fold: ThreadFold | undefined = this; fold; fold = fold.parent) {
+          fold.spentUsd += event.cost?.usd ?? 0;
+          fold.spentTokens += tokensIn(event, false) ?? 0;
+        }
         break;
       case 'session_update':
         this.#update(event);
@@ -374,7 +383,8 @@ export class ThreadFold implements ThreadPast {
     for (let fold: ThreadFold | undefined = this; fold !== undefined; fold = fold.parent) fold.hadSideEffects = true;
   }
 
-  #decide({ decision, child, requestId, input, iteration, stop, node, taken }: Bag): void {
+  #decide({ decision, child, requestId, input, iteration, stop, node, taken, ...rest }: Bag): void {
+    if (decision === 'router' && typeof rest.chosen === 'string') this.route = { choice: rest.chosen, routing: rest };
     if (decision === 'edges' && Array.isArray(taken)) this.#edges.push({ node: String(node), taken });
     if (decision === 'until') this.untils.set(Number(iteration), stop === true);
     if (decision !== 'mapInput') return;

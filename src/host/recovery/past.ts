@@ -3,6 +3,7 @@ import type { History } from '../../kernel/history.js';
 import type { LoopDetector } from '../../kernel/loop-detection.js';
 import type { StateUpdate } from '../../kernel/state.js';
 import type { UsageTally } from '../../kernel/usage.js';
+import type { RunRoute } from '../run-models.js';
 import type { CompiledAgent, RunEnd, RunStop } from '../thread.js';
 
 /** A question and, where there is one, its answer. */
@@ -73,6 +74,9 @@ export interface ThreadPast {
   llmCalls: number;
   readonly tally: UsageTally;
   spentUsd: number;
+  spentTokens: number;
+  /** What the router said for its run. */
+  route: RunRoute | undefined;
   /** Stretches of time in which a model call or a tool of it was in flight (epoch ms). */
   readonly work: [from: number, to: number][];
   outputFaults: number;

@@ -18,6 +18,7 @@ export function givePast(thread: Thread, past: ThreadPast): void {
   thread.history = past.history;
   thread.spawned = past.spawned;
   thread.spentUsd = past.spentUsd;
+  thread.spentTokens = past.spentTokens;
   if (past.hadSideEffects) thread.hadSideEffects = true;
   if (thread.parent !== undefined && thread.tree.hasState) {
     thread.state = thread.parent.state.restored(past.values, past.updates);
@@ -71,6 +72,7 @@ function recordOf(thread: Thread, past: ThreadPast, input: AgentEvent<'message'>
     cancelWorkTimer: undefined,
     cutTurn: undefined,
     interrupted: false,
+    models: past.route === undefined ? undefined : { route: past.route, accepted: new Map(), last: undefined },
     hooks: undefined,
   };
 }

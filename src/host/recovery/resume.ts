@@ -168,10 +168,11 @@ function runOptionsOf(given: ResumeOptions, logged: Logged): RunOptions {
   const { agent, repair, migrate: _, tools = [], ...own } = given;
   const named = new Set(tools.map(({ name }) => name));
   const kept = logged.tools.filter(({ name }) => !named.has(name));
-  const { hostToolExecution, maxBudgetUsd, generation } = logged.options;
+  const { hostToolExecution, maxBudgetUsd, maxTokens, generation } = logged.options;
   const options: RunOptions = {
     ...(typeof hostToolExecution === 'boolean' && { hostToolExecution }),
     ...(typeof maxBudgetUsd === 'number' && { maxBudgetUsd }),
+    ...(typeof maxTokens === 'number' && { maxTokens }),
     ...(generation !== undefined && { generation: generation as NonNullable<RunOptions['generation']> }),
     ...own,
   };

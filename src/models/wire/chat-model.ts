@@ -16,6 +16,7 @@ export interface ChatEndpoint {
   readonly dialect: (baseUrl: string) => ChatDialect;
   readonly headers?: HeadersProvider | undefined;
   readonly fetch?: Fetch | undefined;
+  readonly reportsCost?: 'always' | undefined;
 }
 
 /**
@@ -23,7 +24,7 @@ export interface ChatEndpoint {
  * always; never retries. Throws `ModelError`; `TroupeError` `MISSING_KEY` and `MISSING_PACKAGE` at the first call.
  */
 export function chatModel(endpoint: ChatEndpoint): ModelInterface {
-  return streamingModel(async function* generateStream(request) {
+  const model = streamingModel(async function* generateStream(request) {
     const baseUrl = endpoint.baseUrl();
     const key = endpoint.key();
     if (key === undefined && !endpoint.headers && !isLoopback(baseUrl)) {
@@ -47,6 +48,7 @@ export function chatModel(endpoint: ChatEndpoint): ModelInterface {
       chatFolder(names, { keepReasoning: dialect.reasoningDetails === true }),
     );
   });
+  return { ...model, countsThoughtsAsOutput: true, reportsCost: endpoint.reportsCost };
 }
 
 type ChatParams = import('openai').OpenAI.ChatCompletionCreateParamsStreaming;

@@ -4,8 +4,13 @@ import { createSseParser, type SseEvent } from './sse.js';
 
 export type Fetch = typeof globalThis.fetch;
 
-/** Asked before every request; what it gives replaces the headers of the same names. */
-export type HeadersProvider = () => Record<string, string> | Promise<Record<string, string>>;
+/**
+ * Asked before every request; what it gives replaces the headers of the same names. `refused`: the provider has just
+ * answered 401 to what it gave, so that it must come up with something new; that is sent once.
+ */
+export type HeadersProvider = (state?: {
+  readonly refused?: boolean;
+}) => Record<string, string> | Promise<Record<string, string>>;
 
 export interface CleanFetch {
   readonly fetch: Fetch;
@@ -29,15 +34,24 @@ export function createCleanFetch(options: {
     return error;
   };
 
-  const send: Fetch = async (input, init) => {
+  const sendOnce = async (input: Parameters<Fetch>[0], init: RequestInit | undefined, refused: boolean) => {
     const headers = new Headers(init?.headers);
     for (const name of options.drop ?? []) headers.delete(name);
-    for (const [name, value] of Object.entries(await providedHeaders(options.headers, fail))) headers.set(name, value);
+    const provided = await providedHeaders(options.headers, refused, fail);
+    for (const [name, value] of Object.entries(provided)) headers.set(name, value);
     const request = { ...init, headers };
     const answer = options.fetch ? options.fetch(input, request) : fetch(input, withoutTimeouts(request));
-    const response = await answer.catch((thrown: unknown) => {
+    return answer.catch((thrown: unknown) => {
       throw fail(errorOfTransport(thrown));
     });
+  };
+
+  const send: Fetch = async (input, init) => {
+    let response = await sendOnce(input, init, false);
+    if (response.status === 401 && options.headers !== undefined && !(init?.body instanceof ReadableStream)) {
+      void response.body?.cancel().catch(() => undefined);
+      response = await sendOnce(input, init, true);
+    }
     if (!response.ok) {
       const body = await response.text().catch(() => '');
       throw fail(errorOfResponse(response.status, response.headers, body));
@@ -55,11 +69,12 @@ export function createCleanFetch(options: {
 
 async function providedHeaders(
   provider: HeadersProvider | undefined,
+  refused: boolean,
   fail: (error: ModelError) => ModelError,
 ): Promise<Record<string, string>> {
   if (provider === undefined) return {};
   try {
-    return await provider();
+    return await provider({ refused });
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw fail(new ModelError({ code: 'UNAUTHENTICATED', message: `headers() of the model failed: ${reason}`, cause }));
