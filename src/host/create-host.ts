@@ -114,7 +114,7 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
     hostTools: new Map(shared.flatMap((tool) => (isToolset(tool) ? [] : [[tool.name, tool] as const]))),
     backends: createBackends(parts.backends),
     toolsets: undefined,
-    sessionTools: undefined,
+    sessionTools: undefined as never,
     agents: new Map(agents.map((agent) => [agent.name, agent])),
     executors,
     patterns: new Set(Object.keys(parts.compositions)),
@@ -236,7 +236,7 @@ async function closeHost(core: HostCore, drainMs: number): Promise<void> {
   await left;
   await allClosed();
   await core.hooks?.close?.();
-  const released = Promise.all([core.toolsets?.close(), core.sessionTools?.closeAll()]);
+  const released = Promise.all([core.toolsets?.close(), core.sessionTools.closeAll()]);
   if (core.strays.size > 0) await within(core, Promise.all(core.strays), core.abortTimeoutMs);
   await released;
 }
