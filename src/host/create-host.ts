@@ -27,6 +27,7 @@ import { createSession } from './agent-session.js';
 import { attach } from './attach.js';
 import { createBackends, withBackends } from './backends.js';
 import { abortStop, endBroken, stopRun } from './end-run.js';
+import { outsideContext } from './executors.js';
 import { hookFaults } from './hook-options.js';
 import type { HostCore, ModelRegistry } from './host-core.js';
 import { createInspection, type HostInspection } from './inspection.js';
@@ -201,6 +202,7 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
       };
     },
     describe: (agent) => describeAgent(core.backends.read(agent as AgentDefinition).definition),
+    context: () => outsideContext(core),
     supports: (capability) => CAPABILITIES.includes(capability),
     close: (closeOptions = {}) => {
       closing ??= closeHost(core, closeOptions.drainMs ?? 0).then(async () => {
