@@ -62,8 +62,9 @@ export class CallContext implements ToolContext {
     return isKept ? new SessionArtifacts(artifacts, thread) : undefined;
   }
   get memory(): MemoryStore | undefined {
-    const { host, userId } = this.#call.thread.tree;
-    return host.store.memory === undefined ? undefined : new UserMemory(host.store.memory, userId);
+    const { host, userId, handle } = this.#call.thread.tree;
+    const { memory } = host.store;
+    return memory === undefined ? undefined : new UserMemory(memory, userId, handle !== undefined);
   }
   get state() {
     const call = this.#call;

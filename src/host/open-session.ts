@@ -10,6 +10,7 @@ import type { HostCore } from './host-core.js';
 import { runOptionFaults } from './option-keys.js';
 import { assertPriced } from './price-check.js';
 import { applyPast, type Past, readIdle } from './recover-idle.js';
+import { assertUndamaged } from './recovery/damage.js';
 import { createTree, newSessionId, settled, threadsFrom } from './session-tree.js';
 import type { CompiledAgent, Thread, Tree } from './thread.js';
 import type { RunOptions } from './types.js';
@@ -168,6 +169,7 @@ async function recover(
   handle: SessionHandle,
 ): Promise<Tree> {
   try {
+    assertUndamaged(handle, 'repair it first (troupe sessions repair, or host.resume with { repair: true })');
     const past = await readIdle(agent, handle);
     const permissionMode = options.permissionMode ?? past?.permissionMode;
     const model = options.model ?? past?.model;

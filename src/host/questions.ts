@@ -34,6 +34,8 @@ export type QuestionDraft = Omit<ElicitationRequest, 'requestId'>;
 export interface AskOptions {
   /** What stands still until the answer comes. Absent: it goes on meanwhile. */
   activity?: Activity;
+  /** Who asked it before a process ended, when that asks again. Default: the activity, or else the thread. */
+  asker?: object;
   faults?: Question['faults'];
   /** Withdraws the question. */
   signal?: AbortSignal | undefined;
@@ -82,7 +84,7 @@ function askNow(
   thread: Thread,
   run: Thread['run'],
   draft: QuestionDraft,
-  { activity, signal, faults, onAsked, onAnswered }: AskOptions,
+  { activity, asker = activity ?? thread, signal, faults, onAsked, onAnswered }: AskOptions,
 ): Promise<ElicitationResponse> {
   const { tree } = thread;
   const requestId = newRequestId(tree, 'q');
@@ -93,7 +95,7 @@ function askNow(
   if (signal?.aborted || activity?.isActive === false) {
     return Promise.resolve({ requestId, action: 'cancel', _meta: { reason: 'what asked has ended' } });
   }
-  const restored = tree.recovery?.claim(activity ?? thread, draft);
+  const restored = tree.recovery?.claim(asker, draft);
   if (restored !== undefined) return takeUp(restored, { activity, signal, faults, onAsked, onAnswered });
   const reason = isSafeguard(draft) && tree.host.elicitation !== 'deny' ? undefined : nobodyToAsk(tree);
   if (reason !== undefined) {

@@ -40,6 +40,8 @@ export async function readIdle(agent: CompiledAgent, handle: SessionHandle): Pro
   assertAgent(agent, handle);
   const past = await readPast(agent, handle, handle.events);
   if (past?.run !== undefined) {
+    // Where somebody else is at it, it was not cut off.
+    await handle.lock?.();
     throw new TroupeError({
       code: 'SESSION_STALE',
       message: `session "${handle.id}" was cut off in the middle of a run: its log has no stream_end for it, so it must be resumed (host.resume) before it takes a new message`,

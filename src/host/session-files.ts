@@ -38,15 +38,17 @@ export class SessionArtifacts implements ArtifactStore {
   }
 }
 
-/** What is remembered about the session's own user. */
+/** What is remembered about the session's own user; where `isKept` is false nothing is added to it. */
 export class UserMemory implements MemoryStore {
   constructor(
     private readonly store: MemoryStore,
     private readonly userId: string,
+    private readonly isKept: boolean,
   ) {}
 
   async add(...[userId, entry]: Parameters<MemoryStore['add']>) {
-    return this.#own(userId).add(userId, entry);
+    const own = this.#own(userId);
+    if (this.isKept) await own.add(userId, entry);
   }
   async search(...[userId, query, limit]: Parameters<MemoryStore['search']>) {
     return this.#own(userId).search(userId, query, limit);

@@ -231,7 +231,8 @@ export class Turn implements TurnContext, Activity {
         // A person's time does not count.
         const onAsked = () => this.work(false);
         const onAnswered = () => this.work(this.waits === 0);
-        return ask(this.thread, request, { activity: this, signal, onAsked, onAnswered });
+        // The turn is made anew when a process ended in it: its thread is who asks again.
+        return ask(this.thread, request, { activity: this, asker: this.thread, signal, onAsked, onAnswered });
       },
     };
   }

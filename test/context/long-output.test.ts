@@ -8,7 +8,7 @@ import { collect, ofType } from '../support/team.js';
 
 const HUGE = `${'é🙂x\n'.repeat(60_000)}THE END`;
 
-async function runWith(execute: () => unknown, options: { ephemeral?: boolean; tools?: boolean } = {}) {
+async function runWith(execute: Parameters<typeof tool>[0]['execute'], options: { ephemeral?: boolean; tools?: boolean } = {}) {
   const store = memoryStore();
   const model = scriptedModel((_request, call) =>
     call === 0 ? { toolCalls: [{ name: 'big', args: {} }] } : { text: 'done' },
@@ -86,6 +86,20 @@ test('an ephemeral session keeps nothing, and the model is told so', async () =>
   expect(response.outputFile).toBeUndefined();
   expect(given).toContain('it was not kept');
   expect(await store.artifacts?.list(sessionId)).toEqual([]);
+});
+
+test('an ephemeral session reads what is remembered of its user, and adds nothing', async () => {
+  let found: unknown;
+  const { store } = await runWith(
+    async (_, { memory, userId }) => {
+      await memory?.add(userId, { text: 'likes green tea' });
+      found = await memory?.search(userId, 'tea');
+      return 'ok';
+    },
+    { ephemeral: true },
+  );
+  expect(found).toEqual([]);
+  expect(await store.memory?.search('local', 'tea')).toEqual([]);
 });
 
 test('a tool that an agent is granted reads on where an output was shortened', async () => {

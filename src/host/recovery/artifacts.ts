@@ -1,15 +1,13 @@
 import type { AgentEvent, ArtifactStore } from '../../contracts/index.js';
 
-interface Saved {
-  readonly name: string;
-  readonly version: number;
-}
+type Saved = readonly [name: string, version: number];
 
-/** Versions of artifacts that a log tells of. */
-function savedIn(event: AgentEvent): Saved | undefined {
-  if (event.type !== 'custom' || event.kind !== 'artifact_delta' || event.source !== 'host') return undefined;
-  const { name, version } = (event.data ?? {}) as Partial<Saved>;
-  return typeof name === 'string' && typeof version === 'number' ? { name, version } : undefined;
+/** Versions of artifacts that an event tells of: one by its name, or, as executors do, several as name → version. */
+function savedIn(event: AgentEvent): Saved[] {
+  if (event.type !== 'custom' || event.kind !== 'artifact_delta') return [];
+  const data = (event.data ?? {}) as Record<string, unknown>;
+  const told = typeof data.name === 'string' ? [[data.name, data.version]] : Object.entries(data);
+  return told.filter((one): one is [string, number] => Number.isSafeInteger(one[1]) && (one[1] as number) > 0);
 }
 
 /** Takes away what was saved behind a position. */
@@ -22,8 +20,8 @@ export async function dropArtifacts(
   if (artifacts === undefined) return;
   const from = new Map<string, number>();
   for (const event of events) {
-    const saved = event.seq > after ? savedIn(event) : undefined;
-    if (saved !== undefined) from.set(saved.name, Math.min(saved.version, from.get(saved.name) ?? saved.version));
+    if (event.seq <= after) continue;
+    for (const [name, version] of savedIn(event)) from.set(name, Math.min(version, from.get(name) ?? version));
   }
   for (const [name, version] of from) await artifacts.delete(sessionId, name, version);
 }
@@ -36,10 +34,17 @@ export async function copyArtifacts(
   upTo: number,
 ): Promise<void> {
   if (artifacts === undefined) return;
+  const copied = new Map<string, Set<number>>();
   for (const event of events) {
-    const saved = event.seq <= upTo ? savedIn(event) : undefined;
-    if (saved === undefined) continue;
-    const found = await artifacts.load(ids.from, saved.name, saved.version);
-    if (found !== undefined) await artifacts.save(ids.to, saved.name, found.data, found.mimeType);
+    if (event.seq > upTo) continue;
+    for (const [name, version] of savedIn(event)) {
+      const versions = copied.get(name) ?? new Set();
+      copied.set(name, versions);
+      // Both the host and an executor may tell of it.
+      if (versions.has(version)) continue;
+      versions.add(version);
+      const found = await artifacts.load(ids.from, name, version);
+      if (found !== undefined) await artifacts.save(ids.to, name, found.data, found.mimeType);
+    }
   }
 }

@@ -4,6 +4,7 @@ import type { HostCore } from '../host-core.js';
 import { assertSessionId } from '../open-session.js';
 import { newSessionId } from '../session-tree.js';
 import { copyArtifacts } from './artifacts.js';
+import { assertUndamaged } from './damage.js';
 import { appendNote } from './note.js';
 import { settledPosition } from './settled.js';
 
@@ -34,7 +35,10 @@ export async function forkSession(host: HostCore, sessionId: string, { at }: { a
   }
   const asked = Math.min(at ?? Number.POSITIVE_INFINITY, events.at(-1)?.seq ?? 0);
   const settled = settledPosition(events, asked);
-  if (settled === 0) throw noPosition(sessionId, at);
+  if (settled === 0) {
+    assertUndamaged(source, 'nothing of it can be forked');
+    throw noPosition(sessionId, at);
+  }
   const id = newSessionId();
   const fork = await copy(host, source, { id, at: settled, events });
   try {

@@ -80,6 +80,8 @@ function isSame({ request, response }: QuestionPast, draft: QuestionDraft): bool
   // A credential is in no log.
   if (draft.kind === 'auth_required' && response !== undefined) return false;
   if (draft.kind === 'tool_confirmation') return request.context?.actionHash === draft.context?.actionHash;
+  // What the model failed with this time is no other question.
+  if (draft.kind === 'model_fallback') return request.context?.failed === draft.context?.failed;
   return draft.kind === 'tool_recovery' || request.message === draft.message;
 }
 

@@ -8,6 +8,7 @@ import { assertAgent, type Past, readPast } from '../recover-idle.js';
 import { publish } from '../session-tree.js';
 import type { CompiledAgent, RunEnd, Tree } from '../thread.js';
 import type { ResumeOptions, RunOptions } from '../types.js';
+import { assertUndamaged, damageIn } from './damage.js';
 import { assertDefinition, changesSince, type DefinitionMark, readMark } from './definition-mark.js';
 import type { ThreadPast } from './past.js';
 import { givePast, resumeRun } from './rebuild.js';
@@ -51,17 +52,10 @@ async function openNow(host: HostCore, sessionId: string, options: ResumeOptions
 /** A log that has lost something in its middle is repaired first, or refused. */
 async function loadWhole(host: HostCore, sessionId: string, repair: boolean): Promise<SessionHandle> {
   const handle = await host.store.load(sessionId);
-  const damaged = handle.gaps?.filter((gap) => gap.kind !== 'torn') ?? [];
-  if (damaged.length === 0) return handle;
+  if (damageIn(handle) === undefined) return handle;
   await handle.close();
-  const [first] = damaged;
-  if (!repair || host.store.repair === undefined) {
-    throw new TroupeError({
-      code: 'SESSION_DAMAGED',
-      message: `the log of session "${sessionId}" is damaged at line ${first?.line} (behind event ${first?.afterSeq}): ${first?.reason}; resume it with { repair: true }`,
-    });
-  }
-  await host.store.repair(sessionId);
+  if (!repair || host.store.repair === undefined) assertUndamaged(handle, 'resume it with { repair: true }');
+  else await host.store.repair(sessionId);
   return host.store.load(sessionId);
 }
 

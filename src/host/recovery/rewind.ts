@@ -6,6 +6,7 @@ import { announce, assertSessionId, isOpen } from '../open-session.js';
 import { threadsFrom } from '../session-tree.js';
 import type { Tree } from '../thread.js';
 import { dropArtifacts } from './artifacts.js';
+import { assertUndamaged } from './damage.js';
 import { appendEvent, appendNote } from './note.js';
 import { filesWrittenSince } from './settled.js';
 
@@ -30,6 +31,7 @@ async function rewindNow(host: HostCore, sessionId: string, tree: Tree | undefin
   if (handle === undefined) throw cannotCut(sessionId, 'it is in no store');
   try {
     const events = await eventsOf(handle, tree);
+    if (events.length === 0) assertUndamaged(handle, 'there is nothing to take back');
     assertPosition(sessionId, events, to);
     if (handle.truncate === undefined) throw cannotCut(sessionId, 'its store cannot cut a log');
     if (tree !== undefined) {

@@ -121,6 +121,10 @@ export function headerIn(bytes: Buffer, start: number, end: number): LogHeader |
   }
 }
 
+/** Whether bytes may be the beginning of a record, however few they are. */
+export const mayBeginRecord = (bytes: Buffer): boolean =>
+  OPENING.subarray(0, bytes.length).equals(bytes.subarray(0, OPENING.length));
+
 /** Where further records may begin in a line that is none: an end of line may have been lost. */
 export function recordStarts(bytes: Buffer, start: number, end: number): number[] {
   const starts: number[] = [];

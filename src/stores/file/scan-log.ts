@@ -1,7 +1,16 @@
 import type { Bag, LogGap } from '../../contracts/index.js';
 import { TroupeError } from '../../kernel/errors.js';
 import type { FilePort } from './file-port.js';
-import { eventIn, headerIn, type LineFacts, LOG_FORMAT, type LogHeader, lookAt, recordStarts } from './log-line.js';
+import {
+  eventIn,
+  headerIn,
+  type LineFacts,
+  LOG_FORMAT,
+  type LogHeader,
+  lookAt,
+  mayBeginRecord,
+  recordStarts,
+} from './log-line.js';
 
 /** Where the record of an event stands, in bytes of the file, without its end of line. */
 export interface Place {
@@ -106,7 +115,9 @@ function takeTail(scan: LogScan, bytes: Buffer): void {
   scan.torn = undefined;
   if (bytes.length === 0) return;
   lookAt(bytes, 0, bytes.length, facts);
-  if (facts.kind === 'bad' && !holdsRecord(bytes)) {
+  // What a log begins with is written before anybody is told of it: anything else there was never a record.
+  const isForeign = from === 0 && !mayBeginRecord(bytes);
+  if (facts.kind === 'bad' && !isForeign && !holdsRecord(bytes)) {
     refuseNewer(bytes, 0, bytes.length);
     scan.torn = { from, to: from + bytes.length };
     return;

@@ -181,3 +181,34 @@ test('a fork has the artifacts of its past, and a rewind takes away those that c
   expect(await artifacts?.list(sessionId)).toEqual([{ name: 'notes', versions: [1] }]);
   expect(Buffer.from((await artifacts?.load(late, 'notes', 2))?.data ?? '').toString()).toBe('v2');
 });
+
+test('artifacts that an executor tells of are forked and taken back like those of tools', async () => {
+  const store = memoryStore();
+  const { artifacts } = store;
+  let n = 0;
+  await using host = createHost({ store });
+  host.registerExecutor('saver', () => ({
+    name: 'saver',
+    executionType: 'saver',
+    capabilities: [],
+    async turn(_, context) {
+      n++;
+      await artifacts?.save(context.sessionId, 'notes', `v${n}`);
+      await artifacts?.save(context.sessionId, `only-${n}`, 'x');
+      await context.publish({ type: 'custom', kind: 'artifact_delta', data: { notes: n, [`only-${n}`]: 1 } });
+      return { reason: 'completed' };
+    },
+  }));
+  const team = agent({ name: 'a', executor: 'saver' });
+  await host.run(team, 'one', { sessionId }).result;
+  const end = (await logOf(store, sessionId)).at(-1)?.seq as number;
+  await host.run(team, 'two', { sessionId }).result;
+  const { sessionId: early } = await host.fork(sessionId, { at: end });
+  await host.rewind(sessionId, { to: end });
+  const kept = [
+    { name: 'notes', versions: [1] },
+    { name: 'only-1', versions: [1] },
+  ];
+  expect(await artifacts?.list(early)).toEqual(kept);
+  expect((await artifacts?.list(sessionId))?.filter(({ versions }) => versions.length > 0)).toEqual(kept);
+});

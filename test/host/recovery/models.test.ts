@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { agent, createHost, memoryStore, sequential, tool } from '../../../src/index.js';
+import type { AgentEvent } from '../../../src/contracts/index.js';
+import { agent, createHost, memoryStore, type Run, sequential, tool } from '../../../src/index.js';
 import { scriptedModel, virtualClock } from '../../../src/testing/index.js';
 import { answersIn, readAnswering, storeWith } from '../../support/broken-log.js';
 import { leaf, logOf, ofType } from '../../support/team.js';
@@ -71,5 +72,35 @@ test('what a session has spent, in money and in tokens, counts when it is gone o
     const run = await second.resume('s', { agent: team() });
     await readAnswering(run, undefined);
     expect(await run.result).toMatchObject({ reason: 'max_budget', data: { limit, used } });
+  }
+});
+
+test('whether another model may stand in is asked once, however its process ended meanwhile', async () => {
+  const down = () => scriptedModel(() => ({ error: { code: 'UNAVAILABLE', message: 'down', retryAfterMs: 0 } }));
+  const hostOn = (store: ReturnType<typeof memoryStore>) =>
+    createHost({
+      store,
+      clock: virtualClock(),
+      models: { own: down(), other: scriptedModel(() => ({ text: 'from other' })) },
+      fallbacks: { models: ['other'], consent: 'ask' },
+    });
+  const team = () => agent({ name: 'a', model: 'own' });
+  const store = memoryStore();
+  await using first = hostOn(store);
+  const accept = (run: Run, event: AgentEvent) => {
+    if (event.type === 'elicitation_request') run.respond(event.requestId, { action: 'accept' });
+  };
+  await readAnswering(first.run(team(), 'go', { sessionId: 's' }), accept);
+  const log = await logOf(store, 's');
+  const asked = log.findIndex(({ type }) => type === 'elicitation_request') + 1;
+  const answered = log.findIndex(({ type }) => type === 'elicitation_response') + 1;
+  expect(asked).toBeGreaterThan(0);
+  for (const cut of [asked, answered]) {
+    const part = (await storeWith(log.slice(0, cut), { id: 's', agentName: 'a' })) as ReturnType<typeof memoryStore>;
+    await using second = hostOn(part);
+    const run = await second.resume('s', { agent: team() });
+    await readAnswering(run, accept);
+    expect((await run.result).text).toBe('from other');
+    expect(ofType(await logOf(part, 's'), 'elicitation_request')).toHaveLength(1);
   }
 });
