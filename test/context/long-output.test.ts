@@ -8,7 +8,10 @@ import { collect, ofType } from '../support/team.js';
 
 const HUGE = `${'é🙂x\n'.repeat(60_000)}THE END`;
 
-async function runWith(execute: Parameters<typeof tool>[0]['execute'], options: { ephemeral?: boolean; tools?: boolean } = {}) {
+async function runWith(
+  execute: Parameters<typeof tool>[0]['execute'],
+  options: { ephemeral?: boolean; tools?: boolean } = {},
+) {
   const store = memoryStore();
   const model = scriptedModel((_request, call) =>
     call === 0 ? { toolCalls: [{ name: 'big', args: {} }] } : { text: 'done' },
