@@ -1,9 +1,14 @@
-import { createLoopDetector, type LoopVerdict } from '../kernel/loop-detection.js';
+import { beginLoopWatch, type WatchedCall } from '../kernel/loop-watch.js';
 import { publish } from './session-tree.js';
 import type { RunEnd, RunRecord, Thread } from './thread.js';
+import type { Call } from './tool-call.js';
 
 const ADVICE =
   'You repeat yourself: the same calls, or the same words, again and again. Do something else, or answer with what you have.';
+
+export const LOOP_DETECTED = 'LOOP_DETECTED';
+
+export const loopEnd = (message: string): RunEnd => ({ reason: 'failed', data: { code: LOOP_DETECTED, message } });
 
 /**
  * Looks at what a turn asked for and said, when the run is to go on. The model is told once that it goes round in
@@ -11,15 +16,8 @@ const ADVICE =
  * O(1) per call, whatever the length of the run.
  */
 export function watchLoops(thread: Thread, run: RunRecord, spoke: boolean): RunEnd | undefined {
-  run.loops ??= createLoopDetector();
-  const { loops, turns } = run;
-  let worst: LoopVerdict = spoke ? loops.text(run.lastText, turns) : 'ok';
-  for (const call of run.calls) {
-    // Asking the same again is what polling is.
-    if (call.entry?.descriptor.annotations?.polling === true) continue;
-    const verdict = loops.toolCall(call.name, call.args, turns);
-    if (verdict === 'stop' || worst === 'ok') worst = verdict;
-  }
+  run.loops ??= beginLoopWatch(thread);
+  const worst = run.loops.turn(spoke ? run.lastText : undefined, run.calls.map(watched));
   if (worst === 'ok') return undefined;
   if (worst === 'warn') {
     publish(thread, {
@@ -32,8 +30,13 @@ export function watchLoops(thread: Thread, run: RunRecord, spoke: boolean): RunE
     thread.tree.merge.completeMessage(thread);
     return undefined;
   }
-  const code = 'LOOP_DETECTED';
   const message = 'the agent repeated itself, was told so, and went on';
-  publish(thread, { type: 'error', code, message, fatal: false });
-  return { reason: 'failed', data: { code, message } };
+  publish(thread, { type: 'error', code: LOOP_DETECTED, message, fatal: false });
+  return loopEnd(message);
 }
+
+const watched = ({ name, args, entry }: Call): WatchedCall => ({
+  name,
+  args,
+  annotations: entry?.descriptor.annotations,
+});

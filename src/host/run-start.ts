@@ -163,6 +163,7 @@ export function beginRun(
   thread.streamId = parent === undefined ? (options.streamId ?? messageId) : parent.streamId;
   thread.end = undefined;
   thread.instruction = undefined;
+  thread.loopCarry = undefined;
   tree.merge.completeMessage(thread);
   const run: RunRecord = {
     input: input.value,

@@ -156,6 +156,7 @@ export function createThread(
     state: parent?.state as Thread['state'],
     spentUsd: 0,
     spentTokens: 0,
+    loopCarry: undefined,
     account: undefined,
     run: undefined,
     end: undefined,

@@ -20,7 +20,7 @@ import type {
 import type { CrewPlan } from '../kernel/crew.js';
 import type { EventMerge, Origin } from '../kernel/event-merge.js';
 import type { History } from '../kernel/history.js';
-import type { LoopDetector } from '../kernel/loop-detection.js';
+import type { LoopCarry, LoopWatch } from '../kernel/loop-watch.js';
 import type { StateDeclaration, StateScope } from '../kernel/state.js';
 import type { UsageTally } from '../kernel/usage.js';
 import type { AgentTools } from './agent-tools.js';
@@ -109,7 +109,7 @@ export interface RunRecord {
   historyFrom: number;
   outputFaults: number;
   graceUsed: boolean;
-  loops: LoopDetector | undefined;
+  loops: LoopWatch | undefined;
   workUsedMs: number;
   workSince: number;
   working: number;
@@ -183,6 +183,8 @@ export interface Thread extends Origin {
   spentUsd: number;
   /** The same in tokens; counted where `tree.budget` is kept. */
   spentTokens: number;
+  /** Of a loop: what its run knows of its agents from one iteration to the next. */
+  loopCarry: LoopCarry | undefined;
   /** What is reserved of its own limits; made with the first reservation. */
   account: BudgetAccount | undefined;
   run: RunRecord | undefined;

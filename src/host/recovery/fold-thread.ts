@@ -2,11 +2,12 @@ import type { AgentEvent, Bag, SessionStreamData } from '../../contracts/index.j
 import { textOf } from '../../kernel/content.js';
 import { FUNCTION_EXECUTOR } from '../../kernel/function-executor.js';
 import { createHistory, type History } from '../../kernel/history.js';
-import { createLoopDetector, type LoopDetector } from '../../kernel/loop-detection.js';
+import { beginLoopWatch, type LoopCarry, type LoopWatch } from '../../kernel/loop-watch.js';
 import type { StateUpdate } from '../../kernel/state.js';
 import { lastSegment } from '../../kernel/thread-id.js';
 import { createUsageTally } from '../../kernel/usage.js';
 import { tokensIn } from '../limits.js';
+import { LOOP_DETECTED, loopEnd } from '../loop-watch.js';
 import type { RunRoute } from '../run-models.js';
 import { noteInHistory } from '../session-tree.js';
 import type { CompiledAgent, RunEnd, RunStop } from '../thread.js';
@@ -57,7 +58,9 @@ export class ThreadFold implements ThreadPast {
   outputFaults = 0;
   lastText = '';
   lastMessageId = '';
-  loops: LoopDetector | undefined;
+  loops: LoopWatch | undefined;
+  looped: RunEnd | undefined;
+  loopCarry: LoopCarry | undefined;
   spawned: number;
   hadSideEffects = false;
   isTakenOver = false;
@@ -170,6 +173,9 @@ export class ThreadFold implements ThreadPast {
       case 'agent_transfer':
         this.transfers.push({ summary: textIn(event._meta?.summary) });
         break;
+      case 'error':
+        if (event.code === LOOP_DETECTED) this.looped = loopEnd(event.message);
+        break;
       case 'custom':
         this.#note(event.kind, (event.data ?? {}) as Bag, at);
         break;
@@ -215,6 +221,7 @@ export class ThreadFold implements ThreadPast {
     if (this.#lastAt !== undefined) this.#worked(this.#lastAt, at);
     // Their answers were given to this turn.
     this.questions = this.questions.filter(({ response }) => response === undefined);
+    this.looped = undefined;
     this.turn = { messageId, spoke: false, calls: [], expected: 0, isWhole: false, inbox: this.inbox };
     this.inbox = [];
     return this.turn;
@@ -230,11 +237,11 @@ export class ThreadFold implements ThreadPast {
     if (turn === undefined || turn.isWhole) return;
     turn.isWhole = true;
     if (turn.calls.length === 0) return;
-    this.loops ??= createLoopDetector();
-    if (turn.spoke) this.loops.text(this.lastText, this.turns);
-    for (const { request } of turn.calls) {
-      if (request.annotations?.polling !== true) this.loops.toolCall(request.name, request.args, this.turns);
-    }
+    this.loops ??= beginLoopWatch(this);
+    this.loops.turn(
+      turn.spoke ? this.lastText : undefined,
+      turn.calls.map(({ request }) => request),
+    );
   }
 
   #request(request: AgentEvent<'tool_request'>, at: number): void {

@@ -1,6 +1,6 @@
 import type { AgentEvent, Bag, SessionStreamData } from '../../contracts/index.js';
 import type { History } from '../../kernel/history.js';
-import type { LoopDetector } from '../../kernel/loop-detection.js';
+import type { LoopCarry, LoopWatch } from '../../kernel/loop-watch.js';
 import type { StateUpdate } from '../../kernel/state.js';
 import type { UsageTally } from '../../kernel/usage.js';
 import type { RunRoute } from '../run-models.js';
@@ -82,7 +82,11 @@ export interface ThreadPast {
   outputFaults: number;
   lastText: string;
   lastMessageId: string;
-  loops: LoopDetector | undefined;
+  loops: LoopWatch | undefined;
+  /** What its run was to end with, as its latest turn had gone round in circles. */
+  looped: RunEnd | undefined;
+  /** Of a loop: what it knows of its agents from one iteration to the next. */
+  loopCarry: LoopCarry | undefined;
   spawned: number;
   hadSideEffects: boolean;
   /** Its executor has had its first turn since. */

@@ -15,6 +15,7 @@ import { inputOf } from './run-input.js';
 /** Puts a thread that was just made where its log left it; nothing runs yet. `preloaded`: see `Thread`. */
 export function givePast(thread: Thread, past: ThreadPast): void {
   thread.past = past;
+  thread.loopCarry = past.loopCarry;
   thread.history = past.history;
   thread.spawned = past.spawned;
   thread.spentUsd = past.spentUsd;
@@ -99,7 +100,7 @@ export function nextStep(thread: Thread, run: RunRecord): NextStep {
   if (turn !== undefined && turn.calls.length > 0 && isComplete(turn)) {
     run.calls = callsOf(thread, run, { ...past, turn });
     // It was just asked for: whether it goes round in circles is still to be looked at.
-    const loop = turn.isWhole ? undefined : watchLoops(thread, run, turn.spoke);
+    const loop = turn.isWhole ? past.looped : watchLoops(thread, run, turn.spoke);
     past.ends = loop;
     if (loop !== undefined) return 'end';
     restoreQuestions(thread, run, questions);
