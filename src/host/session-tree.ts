@@ -82,6 +82,7 @@ class SessionTree implements Tree {
   onStaleResult: Tree['onStaleResult'];
   recovery: Tree['recovery'];
   storeError: Tree['storeError'];
+  onStoreFailed: Tree['onStoreFailed'];
   traceContext: Tree['traceContext'];
   #questions: Tree['questions'] | undefined;
   #consumerCalls: Tree['consumerCalls'] | undefined;
@@ -212,13 +213,13 @@ function withoutTemporary(event: AgentEvent): AgentEvent {
 function keep(event: AgentEvent, thread: Thread): void {
   const { tree } = thread;
   noteInHistory(thread.history, event, thread.agentId);
-  if (tree.handle === undefined) return;
+  // Behind what could not be written nothing is: a log with a hole is none that could be gone on with.
+  if (tree.handle === undefined || tree.storeError !== undefined) return;
   let written: void | Promise<void>;
   try {
     written = tree.handle.append(tree.hasState ? withoutTemporary(event) : event);
   } catch (thrown) {
-    tree.storeError ??= describeError(thrown, 'STORE_FAILED');
-    return;
+    return storeFailed(tree, thrown);
   }
   if (written === undefined) return;
   const before = tree.pendingWrites;
@@ -227,11 +228,18 @@ function keep(event: AgentEvent, thread: Thread): void {
       if (tree.pendingWrites === all) tree.pendingWrites = undefined;
     },
     (thrown: unknown) => {
-      tree.storeError ??= describeError(thrown, 'STORE_FAILED');
+      storeFailed(tree, thrown);
       if (tree.pendingWrites === all) tree.pendingWrites = undefined;
     },
   );
   tree.pendingWrites = all;
+}
+
+function storeFailed(tree: Tree, thrown: unknown): void {
+  if (tree.storeError !== undefined) return;
+  tree.storeError = describeError(thrown, 'STORE_FAILED');
+  // Later: whoever published what could not be written is not done with it.
+  queueMicrotask(() => tree.onStoreFailed?.(tree));
 }
 
 /** The conversation so far is forgotten. */

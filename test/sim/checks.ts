@@ -56,7 +56,7 @@ function lost({ seen, storeFailed }: Shared, log: readonly AgentEvent[]): string
   const bySeq = new Map<number, string>();
   for (const event of seen) {
     const before = bySeq.get(event.seq);
-    if (before !== undefined && before !== event.id) problems.push(`${lineFor(event)}: its seq was given to another event`);
+    if (!storeFailed && before !== undefined && before !== event.id) problems.push(`${lineFor(event)}: its seq was given to another event`);
     bySeq.set(event.seq, event.id);
     if (event.type === 'tool_update' || event.type === 'message') continue;
     // A question or a call that is shown once more after a crash is in the log as what it was first.

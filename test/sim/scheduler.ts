@@ -13,10 +13,8 @@ export interface Scheduler {
   now(): number;
   /** A process of the host that is simulated, or of the world around it. */
   process(): SimProcess;
-  /** Resolves `true` once `isOver` holds, `false` when it does not and nothing is left to run. Throws beyond `mostSteps`. */
+  /** Resolves `true` once `isOver` holds, `false` when it does not and nothing is left to run. Throws where there is no end. */
   drive(isOver: () => boolean): Promise<boolean>;
-  /** Steps until nothing is ready at the present time: promises, immediates, timers that are due. */
-  settle(): Promise<void>;
   /** Gives the globals back. */
   restore(): void;
   /** Timers of the wall clock that were set meanwhile, by where from. */
@@ -33,6 +31,8 @@ const realImmediate = setImmediate;
 const realTimeout = setTimeout;
 const realNow = performance.now;
 const MOST_STEPS = 200_000;
+/** Rounds of at least 1 ms. */
+const MOST_IDLE = 200;
 
 /**
  * Time and order as data: at every step `random` chooses between the oldest `setImmediate` callback and the timers that
@@ -123,15 +123,15 @@ export function installScheduler(random: () => number): Scheduler {
       };
     },
     async drive(isOver) {
+      let idle = 0;
       for (;;) {
         await promisesSettle();
         if (isOver()) return true;
-        if (!step() && !toNext()) return isOver();
+        if (step() || toNext()) idle = 0;
+        // A module may be on its way from its file.
+        else if (++idle > MOST_IDLE) return false;
+        else await new Promise((resolve) => realTimeout(resolve, 1));
       }
-    },
-    async settle() {
-      do await promisesSettle();
-      while (step());
     },
     restore() {
       Object.assign(globalThis, { setImmediate: realImmediate, setTimeout: realTimeout });

@@ -54,19 +54,27 @@ export function simStore(world: World, durable: SessionProvider): SessionProvide
     void handle.append(structuredClone(event));
   };
 
+  /** Of what waits to be durable the first few are: an append is never so without those before it. */
+  const crash = (handle: SessionHandle, last: AgentEvent[], where: string): void => {
+    const waiting = [...[...group, ...queue].map((entry) => entry.event), ...last];
+    try {
+      for (const one of waiting.slice(0, pick.int(0, waiting.length))) put(handle, one);
+    } catch {
+      // The disk was full as well.
+    }
+    world.crash(where);
+  };
+
   const append = (handle: SessionHandle, event: AgentEvent): void | Promise<void> => {
     if (life.isDead) return never();
     const count = ++world.ownAppends;
     if (count === world.crashAt) {
-      const waiting = [...group, ...queue].map((entry) => entry.event);
-      // An append is never durable without those before it.
-      try {
-        for (const one of [...waiting, event].slice(0, pick.int(0, waiting.length + 1))) put(handle, one);
-      } catch {
-        // The disk was full as well.
+      const where = `at append ${count} (${event.type} of ${event.threadId ?? 'root'})`;
+      if (plan.storeMs === undefined || pick.chance(0.5)) {
+        crash(handle, [event], where);
+        return never();
       }
-      world.crash(`at append ${count} (${event.type} of ${event.threadId ?? 'root'})`);
-      return never();
+      world.later(pick.int(0, plan.storeMs), () => crash(handle, [], `soon after, ${where}`));
     }
     if (plan.storeMs === undefined) return put(handle, event);
     return new Promise((resolve, reject) => {

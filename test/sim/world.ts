@@ -107,7 +107,7 @@ async function liveOn(scheduler: Scheduler, plan: Plan, pick: Pick, shared: Shar
     const world = createWorld(scheduler, plan, pick, shared, plan.crashes[index]);
     world.trace(`process ${index + 1}`);
     const store = simStore(world, durable);
-    const outcome = await live(world, store, scheduler);
+    const outcome = await live(world, store);
     store.letGo();
     if (outcome === 'crashed') continue;
     if (shared.storeFailed && !shared.isStoreMended) continue;
@@ -172,7 +172,7 @@ function createWorld(
 }
 
 /** One process from its start to its end; resolves with the reason that the run ended with. */
-async function live(world: World, store: SessionProvider, scheduler: Scheduler): Promise<string> {
+async function live(world: World, store: SessionProvider): Promise<string> {
   const { plan, life, crashed, shared } = world;
   const lines: Lines = new Map();
   const team = buildTeam(world, lines);
@@ -189,7 +189,6 @@ async function live(world: World, store: SessionProvider, scheduler: Scheduler):
   if ((await Promise.race([crashed, host.close()])) === 'crashed') return 'crashed';
   await Promise.resolve();
   if (life.pending > 0) shared.problems.push(`${life.pending} timers of the host are left`);
-  void scheduler;
   return outcome;
 }
 
@@ -219,7 +218,7 @@ async function play(world: World, host: Host, team: AgentDefinition): Promise<st
   const { reason } = await run.result;
   world.trace(`ended ${reason}`);
   const { threads, pending } = run.state();
-  if (threads.length !== 1) shared.problems.push(`${threads.length - 1} threads are left after the end`);
+  if (threads.length > 1) shared.problems.push(`${threads.length - 1} threads are left after the end`);
   if (pending.length > 0) shared.problems.push(`${pending.length} requests are left after the end`);
   return reason;
 }
