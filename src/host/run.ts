@@ -24,11 +24,11 @@ export function startRun<Output>(
 ): Run<Output> {
   const sessionId = options.sessionId ?? newSessionId();
   const isTaken = host.trees.has(sessionId) || host.opening.has(sessionId);
-  if (host.sessionTools !== undefined && isTaken) throw isOpen(sessionId);
+  if (isTaken && host.sessionTools.areFor(agent)) throw isOpen(sessionId);
   try {
     return startWith(host, agent, input, options, sessionId);
   } catch (thrown) {
-    void host.sessionTools?.close(sessionId);
+    void host.sessionTools.close(sessionId);
     throw thrown;
   }
 }
@@ -123,7 +123,7 @@ class HostRun<Output> implements Run<Output> {
     this.#opening = opening
       .then(([tree, input]) => this.begin(tree, input, signal))
       .catch((thrown) => {
-        if (this.#tree === undefined) void this.host.sessionTools?.close(this.sessionId);
+        if (this.#tree === undefined) void this.host.sessionTools.close(this.sessionId);
         this.#hasEnded = true;
         this.#reject(thrown);
         throw thrown;
@@ -168,7 +168,7 @@ class HostRun<Output> implements Run<Output> {
     this.#reader?.finish();
     const { result, usage = {}, cost } = end.data;
     const text = typeof result === 'string' ? result : result === undefined ? '' : JSON.stringify(result);
-    this.#resolve({
+    const resolved: RunResult<Output> = {
       ok: end.reason === 'completed',
       reason: end.reason,
       text,
@@ -177,7 +177,11 @@ class HostRun<Output> implements Run<Output> {
       ...(cost !== undefined && { cost }),
       data: end.data,
       sessionId: this.sessionId,
-    });
+    };
+    // Told once it is durable, like the end itself.
+    const durable = this.#tree?.pendingWrites;
+    if (durable === undefined) this.#resolve(resolved);
+    else void durable.then(() => this.#resolve(resolved));
   }
 
   [Symbol.asyncIterator](): AsyncIterator<AgentEvent, void> {

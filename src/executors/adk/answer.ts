@@ -2,6 +2,7 @@ import type { Event } from '@google/adk';
 import type { ContentPart, ModelToolCall, ModelUsage, TurnContext, TurnEnd } from '../../contracts/index.js';
 import { createModelTurn, type ModelTurn } from '../../kernel/model-turn.js';
 import type { WireNames } from '../../kernel/wire-names.js';
+import type { CallArgs } from './call-args.js';
 import { fromAdkPart } from './parts.js';
 import { callsOf, finishOf } from './translate.js';
 
@@ -25,6 +26,7 @@ export class Answer {
     target: Target,
     modelName: string,
     private readonly names: WireNames,
+    private readonly takenArgs: CallArgs['taken'] = (_, args) => args,
   ) {
     this.turn = createModelTurn(target, modelName);
   }
@@ -36,7 +38,7 @@ export class Answer {
       const ours = fromAdkPart(part);
       if (ours !== undefined) content.push(...(event.partial ? this.#piece(ours) : this.#whole(ours)));
     }
-    const calls = callsOf(event).map((call) => ({ ...call, name: this.names.back(call.name) }));
+    const calls = callsOf(event).map((call) => this.#call(call, event.partial === true));
     const finishReason = event.partial ? undefined : finishOf(event);
     if (event.partial) this.#early.push(...calls);
     else this.#calls.push(...calls);
@@ -61,6 +63,15 @@ export class Answer {
     return this.turn.finish();
   }
 
+  /** ADK copies the last signature that it saw onto every later call of a stream: it belongs to the first that had it. */
+  #call({ thoughtSignature, ...call }: ModelToolCall, isPiece: boolean): ModelToolCall {
+    const name = this.names.back(call.name);
+    const named = { ...call, name, args: this.takenArgs(name, call.args) };
+    if (thoughtSignature === undefined || this.#signatures.has(thoughtSignature)) return named;
+    if (!isPiece) this.#signatures.add(thoughtSignature);
+    return { ...named, thoughtSignature };
+  }
+
   #piece(part: ContentPart): ContentPart[] {
     if (part.type === 'text') this.#text += part.text;
     if (part.type === 'thought') this.#thought += part.thought;
@@ -72,6 +83,7 @@ export class Answer {
   #whole(part: ContentPart): ContentPart[] {
     const signature = signatureOf(part);
     const isKnown = signature !== undefined && this.#signatures.has(signature);
+    if (signature !== undefined) this.#signatures.add(signature);
     if (part.type === 'text') {
       const { rest, left } = unsaid(part.text, this.#text);
       this.#text = left;
