@@ -238,7 +238,7 @@ function reserve(toSeq: number, { tree }: Thread): void {
     if (written instanceof Promise) noteWrite(tree, written.then(note));
     else note();
   } catch (thrown) {
-    tree.storeError ??= describeError(thrown, 'STORE_FAILED');
+    storeFailed(tree, thrown);
   }
 }
 

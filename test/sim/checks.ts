@@ -17,7 +17,9 @@ export async function findProblems(
   const last = log.at(-1);
   return [
     ...validateLog(log, { finished: true }),
-    ...(last?.type === 'stream_end' && last.reason === reason ? [] : [`it ended ${reason}, and the log with ${last && lineFor(last)}`]),
+    ...(last?.type === 'stream_end' && last.reason === reason
+      ? []
+      : [`it ended ${reason}, and the log with ${last && lineFor(last)}`]),
     ...effects(plan, shared, log),
     ...lost(shared, log),
   ];
@@ -56,12 +58,14 @@ function lost({ seen, storeFailed }: Shared, log: readonly AgentEvent[]): string
   const bySeq = new Map<number, string>();
   for (const event of seen) {
     const before = bySeq.get(event.seq);
-    if (!storeFailed && before !== undefined && before !== event.id) problems.push(`${lineFor(event)}: its seq was given to another event`);
+    if (!storeFailed && before !== undefined && before !== event.id)
+      problems.push(`${lineFor(event)}: its seq was given to another event`);
     bySeq.set(event.seq, event.id);
     if (event.type === 'tool_update' || event.type === 'message') continue;
     // A question or a call that is shown once more after a crash is in the log as what it was first.
     if (event.type === 'tool_request' || event.type === 'elicitation_request') continue;
-    if (!storeFailed && !logged.has(event.id)) problems.push(`${lineFor(event)} was given to the consumer and is not in the log`);
+    if (!storeFailed && !logged.has(event.id))
+      problems.push(`${lineFor(event)} was given to the consumer and is not in the log`);
   }
   return problems;
 }

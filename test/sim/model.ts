@@ -50,7 +50,12 @@ export function simModel(world: World, lines: Lines): ModelInterface {
     const usage = { inputTokens: pick.int(1, 20), outputTokens: pick.int(1, 5), cost: { usd: pick.int(0, 9) / 1_000 } };
     switch (fault) {
       case 'busy':
-        throw new ModelError({ code: 'RESOURCE_EXHAUSTED', message: 'slow down', retryable: true, retryAfterMs: pick.int(0, 3_000) });
+        throw new ModelError({
+          code: 'RESOURCE_EXHAUSTED',
+          message: 'slow down',
+          retryable: true,
+          retryAfterMs: pick.int(0, 3_000),
+        });
       case 'down':
         throw new ModelError({ code: 'UNAVAILABLE', message: 'down', retryable: true });
       case 'bad':

@@ -66,7 +66,9 @@ export function planOf(seed: number): Plan {
   return {
     team: shape(pick, pick.int(0, 3)),
     storeMs: pick.chance(0.5) ? pick.int(0, 20) : undefined,
-    storeFails: pick.chance(0.12) ? { at: pick.int(1, 40), times: pick.of([1, 2, Number.POSITIVE_INFINITY]) } : undefined,
+    storeFails: pick.chance(0.12)
+      ? { at: pick.int(1, 40), times: pick.of([1, 2, Number.POSITIVE_INFINITY]) }
+      : undefined,
     crashes: pick.chance(0.5) ? Array.from({ length: pick.int(1, 3) }, () => pick.int(1, 40)) : [],
     modelFaults: isFaulty ? pick.random() * 0.3 : 0,
     toolFaults: isFaulty ? pick.random() * 0.5 : 0,

@@ -109,20 +109,14 @@ async function liveOn(scheduler: Scheduler, plan: Plan, pick: Pick, shared: Shar
     const store = simStore(world, durable);
     const outcome = await live(world, store);
     store.letGo();
-    if (outcome === 'crashed') continue;
+    if (outcome === 'crashed' || outcome === 'closed') continue;
     if (shared.storeFailed && !shared.isStoreMended) continue;
     shared.problems.push(...(await findProblems(plan, shared, durable, SESSION, outcome)));
     return;
   }
 }
 
-function createWorld(
-  scheduler: Scheduler,
-  plan: Plan,
-  pick: Pick,
-  shared: Shared,
-  crashAt: number | undefined,
-): World {
+function createWorld(scheduler: Scheduler, plan: Plan, pick: Pick, shared: Shared, crashAt: number | undefined): World {
   const life = scheduler.process();
   const outside = scheduler.process();
   let sayCrashed!: (said: 'crashed') => void;
@@ -184,12 +178,18 @@ async function live(world: World, store: SessionProvider): Promise<string> {
     limits: plan.concurrency === undefined ? {} : { concurrency: plan.concurrency },
   });
   if (plan.concurrency !== undefined) await warmUp(host);
-  const outcome = await Promise.race([crashed, play(world, host, team)]);
+  const outcome = await Promise.race([crashed, play(world, host, team).catch(closedEarly)]);
   if (outcome === 'crashed') return outcome;
   if ((await Promise.race([crashed, host.close()])) === 'crashed') return 'crashed';
   await Promise.resolve();
   if (life.pending > 0) shared.problems.push(`${life.pending} timers of the host are left`);
   return outcome;
+}
+
+/** The host was closed before the session was open: the next process makes it. */
+function closedEarly(thrown: unknown): string {
+  if (thrown instanceof TroupeError && thrown.code === 'HOST_CLOSED') return 'closed';
+  throw thrown;
 }
 
 /** What a host loads when it is first needed is loaded here, where nothing waits for it. */
