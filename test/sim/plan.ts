@@ -30,8 +30,8 @@ export interface Plan {
   team: Shape;
   /** Appends resolve so many ms later (drawn up to it); undefined: they are done at once. */
   storeMs: number | undefined;
-  /** The append (1-based) at which the store begins to fail, and for how many. */
-  storeFails: { at: number; times: number } | undefined;
+  /** The append (1-based, over all processes) from which on the store fails, until the next process. */
+  storeFails: number | undefined;
   /** The append of each process at which it is killed; beyond the list it lives. */
   crashes: number[];
   /** Chances of a fault per model call and per tool call. */
@@ -66,9 +66,7 @@ export function planOf(seed: number): Plan {
   return {
     team: shape(pick, pick.int(0, 3)),
     storeMs: pick.chance(0.5) ? pick.int(0, 20) : undefined,
-    storeFails: pick.chance(0.12)
-      ? { at: pick.int(1, 40), times: pick.of([1, 2, Number.POSITIVE_INFINITY]) }
-      : undefined,
+    storeFails: pick.chance(0.12) ? pick.int(1, 40) : undefined,
     crashes: pick.chance(0.5) ? Array.from({ length: pick.int(1, 3) }, () => pick.int(1, 40)) : [],
     modelFaults: isFaulty ? pick.random() * 0.3 : 0,
     toolFaults: isFaulty ? pick.random() * 0.5 : 0,

@@ -19,6 +19,8 @@ export function simStore(world: World, durable: SessionProvider): SessionProvide
   const open = new Set<SessionHandle>();
   let queue: Waiting[] = [];
   let group: Waiting[] = [];
+  /** Behind an append that failed all others fail: a log has no holes. */
+  let failure: Error | undefined;
 
   const write = (handle: SessionHandle) => {
     group = queue;
@@ -27,15 +29,11 @@ export function simStore(world: World, durable: SessionProvider): SessionProvide
       const written = group;
       group = [];
       if (queue.length > 0) write(handle);
-      let fault: unknown;
       for (const { event, resolve, reject } of written) {
         try {
-          // What was to be written with it fails with it.
-          if (fault !== undefined) throw fault;
           put(handle, event);
           resolve();
         } catch (thrown) {
-          fault = thrown;
           reject(thrown);
         }
       }
@@ -44,12 +42,13 @@ export function simStore(world: World, durable: SessionProvider): SessionProvide
 
   /** Makes it durable, or throws. */
   const put = (handle: SessionHandle, event: AgentEvent): void => {
-    const { storeFails: fails } = plan;
+    if (failure !== undefined) throw failure;
     const count = ++shared.appends;
-    if (fails !== undefined && !shared.isStoreMended && count >= fails.at && count < fails.at + fails.times) {
+    if (!shared.isStoreMended && count === plan.storeFails) {
       world.trace(`store fails at append ${count}`);
       shared.storeFailed = true;
-      throw Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
+      failure = Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
+      throw failure;
     }
     void handle.append(structuredClone(event));
   };
