@@ -261,6 +261,13 @@ test('a credential that the peer asks for is given, and a declined one cancels t
   expect(other.seen.at(-1)?.method).toBe('CancelTask');
 });
 
+test.each([{}, { name: 5 }, [], null])('what is no card is said to be none: %j', async (card) => {
+  const { url, seen } = await peer([], () => card as object);
+  const { result } = await run(url);
+  expect(result).toMatchObject({ reason: 'failed', data: { message: expect.stringContaining(`card at ${url}`) } });
+  expect(seen).toEqual([]);
+});
+
 test('a card cannot send credentials elsewhere, nor a redirect', async () => {
   const thief = await peer([]);
   const lying = await peer([], () => cardAt(thief.url));

@@ -1,7 +1,7 @@
 import type { AgentCard } from '@a2a-js/sdk';
 import type { Client } from '@a2a-js/sdk/client';
 import type { TraceContext } from '../../contracts/index.js';
-import { ModelError, TroupeError } from '../../kernel/errors.js';
+import { describeError, ModelError, TroupeError } from '../../kernel/errors.js';
 import type { RemoteBackend } from './backend.js';
 
 const PACKAGE = '@a2a-js/sdk';
@@ -22,9 +22,13 @@ export async function connect(backend: RemoteBackend, trace: TraceContext | unde
   const address = new URL(backend.cardUrl);
   const resolver = new clients.DefaultAgentCardResolver({ fetchImpl, legacyCompat });
   const isCard = address.pathname.endsWith('.json');
-  const card = isCard
-    ? await resolver.resolve(address.origin, `${address.pathname}${address.search}`)
-    : await resolver.resolve(backend.cardUrl.endsWith('/') ? backend.cardUrl : `${backend.cardUrl}/`);
+  const reading = isCard
+    ? resolver.resolve(address.origin, `${address.pathname}${address.search}`)
+    : resolver.resolve(backend.cardUrl.endsWith('/') ? backend.cardUrl : `${backend.cardUrl}/`);
+  const card = await reading.catch((thrown: unknown) => {
+    throw thrown instanceof TroupeError ? thrown : noCard(backend.cardUrl, thrown);
+  });
+  if (!Array.isArray(card?.supportedInterfaces)) throw noCard(backend.cardUrl, new Error('it names no interfaces'));
   const permitted = permittedOrigins(backend);
   const reachable = card.supportedInterfaces.filter(({ url }) => permitted.has(originOf(url)));
   if (reachable.length === 0) {
@@ -41,6 +45,11 @@ export async function connect(backend: RemoteBackend, trace: TraceContext | unde
     cardResolver: resolver,
   });
   return { client: await factory.createFromAgentCard(own), card: own, sdk };
+}
+
+function noCard(cardUrl: string, cause: unknown): ModelError {
+  const { code, message } = describeError(cause, 'UNAVAILABLE');
+  return new ModelError({ code, message: `the agent card at ${cardUrl} cannot be read: ${message}`, cause });
 }
 
 async function load() {

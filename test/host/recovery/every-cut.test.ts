@@ -316,3 +316,22 @@ test('a graph: branches at once, a join of all, a cycle with guards, functions',
     },
   });
 });
+
+test('a child that is started again in the place of one that failed is another thread', async () => {
+  await expectSameFromEveryCut({
+    team: () =>
+      sequential({
+        name: 'p',
+        supervise: { children: { a: { restart: 'on_failure', maxRestarts: 3, withinMs: 60_000 } } },
+        children: [agent({ name: 'a', tools: [reading('look')] }), agent({ name: 'b' })],
+      }),
+    byAgent: {
+      a: (request) => {
+        if (answersIn(request).length === 0) return calls('look');
+        const isFirst = String(request._meta?.threadId).endsWith('a_1');
+        return isFirst ? { error: { code: 'BOOM', message: 'boom', retryable: false } } : { text: 'done' };
+      },
+      b: says('b'),
+    },
+  });
+});
