@@ -97,6 +97,7 @@ const CAPABILITIES = [
   'host_tool_execution',
   'stream_end_events',
   'mid_stream_update',
+  'usage',
 ];
 
 /** The first event of a session. */

@@ -24,7 +24,7 @@ export interface ExecutorScenario {
   readonly turns: readonly ScriptEntry[];
   /** The first turn says nothing until it is aborted. */
   readonly hangs?: boolean;
-  /** The backend itself asks this in its first turn, which it ends so. */
+  /** The agent asks this in its first turn: the backend itself, or by a call of `ask_user`, which it may call then. */
   readonly question?: Omit<ElicitationRequest, 'requestId'>;
 }
 
@@ -52,7 +52,7 @@ function prepare(
   scenario: ExecutorScenario,
   more: { tools?: readonly ToolDefinition[]; host?: HostOptions; constraints?: { maxTurns: number } } = {},
 ): Subject {
-  const turns = scenario.hangs ? [{ delayMs: A_LONG_TIME_MS }] : scenario.turns;
+  const turns = scenario.hangs ? [{ delayMs: A_LONG_TIME_MS }] : turnsWithQuestion(scenario);
   const host = createHost({ ...hostOptions, ...more.host, models: { scripted: scriptedModel(turns) } });
   host.registerExecutor(TYPE, () => make(scenario));
   const subject = agent({
@@ -61,11 +61,16 @@ function prepare(
     capabilities: ['host_tool_execution'],
     ...agentOptions,
     executor: TYPE,
+    ...(scenario.question && { tools: ['ask_user'] }),
     ...(more.tools && { tools: more.tools }),
     ...(more.constraints && { constraints: more.constraints }),
   });
   return { host, subject };
 }
+
+/** The turns of an agent that asks by a call, as models do. */
+export const turnsWithQuestion = ({ turns, question }: ExecutorScenario): readonly ScriptEntry[] =>
+  question === undefined ? turns : [calls(['q', 'ask_user', { question: question.message }]), ...turns];
 
 const A_LONG_TIME_MS = 3_600_000;
 
@@ -221,7 +226,7 @@ export const executorCases: readonly ExecutorCase[] = bounded([
       const subject = prepare(make, setup, { turns: [{ text: 'thanks' }], question });
       const { events } = await runOnce(subject, (event, run) => {
         if (event.type === 'elicitation_request')
-          run.respond(event.requestId, { action: 'accept', content: { one: 1 } });
+          run.respond(event.requestId, { action: 'accept', content: { answers: 'that', answer: 'that' } });
       });
       strictEqual(eventsOf(events, 'elicitation_request')[0]?.message, 'which one?');
       strictEqual(eventsOf(events, 'elicitation_response')[0]?.action, 'accept');

@@ -57,6 +57,7 @@ test('there is one for every way to work together', () => {
     '09-live.ts',
     '10-graph.ts',
     '12-remote-agent.ts',
+    '13-bring-your-own-executor.ts',
   ]);
 });
 
