@@ -9,6 +9,7 @@ import type { PermissionMode } from './policy.js';
 import type { JsonSchema, StandardSchema } from './schema.js';
 import type { ContextBudget } from './session.js';
 import type { ToolDescriptor, ToolResultData, ToolUpdate } from './tools.js';
+import type { SessionToolset, ToolFactory } from './toolset.js';
 
 /** The tree's declared state, as one tool call sees it: a snapshot from the child's start plus this thread's writes. */
 export interface StateView {
@@ -137,6 +138,8 @@ export interface AgentDefinition<Name extends string = string, Input = unknown, 
   readonly model?: string | ModelInterface | undefined;
   /** Own tools (policed as `agentName.toolName`) and names of host tools. */
   readonly tools: readonly (ToolDefinition | string)[];
+  /** What makes own tools anew for each session. */
+  readonly toolSources?: readonly (ToolFactory | SessionToolset)[] | undefined;
   /** All tools that the parent or host has, beside `tools` (foreign agent files without a `tools` key). */
   readonly inheritTools?: boolean | undefined;
   readonly inputValidator?: StandardSchema<unknown, unknown> | undefined;

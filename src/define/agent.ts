@@ -9,7 +9,9 @@ import type {
   InstructionContext,
   ModelInterface,
   SchemaInput,
+  SessionToolset,
   ToolDefinition,
+  ToolFactory,
 } from '../contracts/index.js';
 import { checkDefinition } from '../kernel/definition.js';
 import { type Problem, throwProblems } from '../kernel/errors.js';
@@ -31,8 +33,8 @@ export interface AgentOptions<
   /** `provider/name`, an alias, or a model. Default: the run's. */
   model?: string | ModelInterface;
   instruction?: string | ((context: InstructionContext) => string | Promise<string>);
-  /** Own tools (policed as `agentName.toolName`) and names of host tools, which the host must have. */
-  tools?: readonly (ToolDefinition | string)[];
+  /** Own tools (policed as `agentName.toolName`), what makes some for each session, and names of host tools. */
+  tools?: readonly (ToolDefinition | ToolFactory | SessionToolset | string)[];
   /** All tools that the parent or host has, beside `tools`. */
   inheritTools?: boolean;
   /** Names of host tools without which no session is made, beside those in `tools`. */
@@ -100,7 +102,10 @@ export function agent<
   };
   const input = read(options.inputSchema, 'inputSchema', true);
   const output = read(options.outputSchema, 'outputSchema', false);
-  const tools = options.tools ?? [];
+  const given = options.tools ?? [];
+  const isList = Array.isArray(given);
+  const sources = isList ? given.filter(isToolSource) : [];
+  const tools = (isList ? given.filter((one) => !isToolSource(one)) : given) as readonly (ToolDefinition | string)[];
   const definition: AgentDefinition = {
     kind: 'agent',
     name: options.name,
@@ -118,6 +123,7 @@ export function agent<
       ...plainOption('metadata', options.metadata),
     },
     tools: Array.isArray(tools) ? [...tools] : tools,
+    ...(sources.length > 0 && { toolSources: sources }),
     ...keep(options, [
       'instruction',
       'model',
@@ -163,3 +169,11 @@ function keep<T extends object, K extends keyof T>(options: T, keys: readonly K[
   for (const key of keys) if (options[key] !== undefined) kept[key] = options[key];
   return kept;
 }
+
+const isToolSource = (tool: unknown): tool is ToolFactory | SessionToolset =>
+  typeof tool === 'function' ||
+  (typeof tool === 'object' &&
+    tool !== null &&
+    !('kind' in tool) &&
+    'tools' in tool &&
+    typeof tool.tools === 'function');

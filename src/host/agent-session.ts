@@ -187,7 +187,7 @@ class StandingSession implements HostSession {
     this.#toolsVersion = toolsets.version;
     const { root, runTools, settings } = tree;
     const before = root.agent.tools.descriptors;
-    const host = compilingHost(this.host, this.#sessionId, tree.userId);
+    const host = compilingHost(this.host, this.agent, this.#sessionId, tree.userId);
     root.agent = compileAgent(host, this.agent, { runTools, model: settings.model });
     const tools = root.agent.tools.descriptors;
     if (!sameJson(before, tools)) publish(root, { type: 'session_update', tools: [...tools], source: 'host' });

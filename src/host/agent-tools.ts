@@ -2,6 +2,7 @@ import type { AgentDefinition, JsonSchema, ToolDefinition, ToolDescriptor } from
 import type { Problem } from '../kernel/errors.js';
 import { DEFAULT_INPUT_SCHEMA } from '../kernel/schema.js';
 import { didYouMean } from '../kernel/text.js';
+import type { HostCore } from './host-core.js';
 import type { Toolsets } from './toolsets.js';
 
 export type BuiltinName = 'exit_loop' | 'transfer_to_agent' | 'complete_task' | 'ask_user' | 'exit_plan_mode';
@@ -34,6 +35,7 @@ export interface ToolSurroundings {
   readonly path: string;
   readonly hostTools: ReadonlyMap<string, ToolDefinition>;
   readonly toolsets: Pick<Toolsets, 'mayHave'> | undefined;
+  readonly ownTools: HostCore['ownTools'];
   /** Given with a run: code for the host, descriptors for the consumer. */
   readonly runTools: readonly (ToolDefinition | ToolDescriptor)[];
   readonly takesRunTools: boolean;
@@ -49,8 +51,12 @@ const isCode = (tool: ToolDefinition | ToolDescriptor): tool is ToolDefinition =
 /** Most agents of a team of thousands have no tools: they share this. */
 const NO_TOOLS: AgentTools = { byModelName: new Map(), descriptors: [] };
 
-const hasNone = ({ tools, descriptor, inheritTools }: AgentDefinition, around: ToolSurroundings): boolean =>
+const hasNone = (
+  { tools, toolSources, descriptor, inheritTools }: AgentDefinition,
+  around: ToolSurroundings,
+): boolean =>
   tools.length === 0 &&
+  toolSources === undefined &&
   descriptor.requiredTools === undefined &&
   !inheritTools &&
   !around.inLoop &&
@@ -106,6 +112,9 @@ export function agentTools(definition: AgentDefinition, around: ToolSurroundings
     );
 
   for (const tool of definition.tools) if (typeof tool !== 'string') addCode(tool, `${definition.name}.${tool.name}`);
+  for (const source of definition.toolSources ?? []) {
+    for (const tool of around.ownTools?.(source) ?? []) addCode(tool, `${definition.name}.${tool.name}`);
+  }
   const named = new Set(definition.tools.filter((tool) => typeof tool === 'string'));
   for (const required of definition.descriptor.requiredTools ?? []) named.add(required);
   for (const pattern of [...named].filter((name) => name.endsWith('*'))) {

@@ -14,7 +14,7 @@ import type { AgentLimits, CompiledAgent } from './thread.js';
 type RunTools = readonly (ToolDefinition | ToolDescriptor)[];
 type CompilingHost = Pick<
   HostCore,
-  'backends' | 'hostTools' | 'toolsets' | 'executors' | 'patterns' | 'models' | 'compiled'
+  'backends' | 'ownTools' | 'hostTools' | 'toolsets' | 'executors' | 'patterns' | 'models' | 'compiled'
 >;
 
 interface Place {
@@ -81,6 +81,7 @@ function compile(compiling: Compiling, definition: AgentDefinition, place: Place
       path: leads ? `${place.path}/${driver.name}` : place.path,
       hostTools: host.hostTools,
       toolsets: host.toolsets,
+      ownTools: host.ownTools,
       runTools: compiling.runTools,
       takesRunTools: place.isRoot && (leads || !isComposition),
       inLoop: place.inLoop,

@@ -27,6 +27,7 @@ import { createSession } from './agent-session.js';
 import { attach } from './attach.js';
 import { createBackends, withBackends } from './backends.js';
 import { abortStop, endBroken, stopRun } from './end-run.js';
+import { outsideContext } from './executors.js';
 import { hookFaults } from './hook-options.js';
 import type { HostCore, ModelRegistry } from './host-core.js';
 import { createInspection, type HostInspection } from './inspection.js';
@@ -114,7 +115,7 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
     hostTools: new Map(shared.flatMap((tool) => (isToolset(tool) ? [] : [[tool.name, tool] as const]))),
     backends: createBackends(parts.backends),
     toolsets: undefined,
-    sessionTools: undefined,
+    sessionTools: undefined as never,
     agents: new Map(agents.map((agent) => [agent.name, agent])),
     executors,
     patterns: new Set(Object.keys(parts.compositions)),
@@ -201,6 +202,7 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
       };
     },
     describe: (agent) => describeAgent(core.backends.read(agent as AgentDefinition).definition),
+    context: () => outsideContext(core),
     supports: (capability) => CAPABILITIES.includes(capability),
     close: (closeOptions = {}) => {
       closing ??= closeHost(core, closeOptions.drainMs ?? 0).then(async () => {
@@ -236,7 +238,7 @@ async function closeHost(core: HostCore, drainMs: number): Promise<void> {
   await left;
   await allClosed();
   await core.hooks?.close?.();
-  const released = Promise.all([core.toolsets?.close(), core.sessionTools?.closeAll()]);
+  const released = Promise.all([core.toolsets?.close(), core.sessionTools.closeAll()]);
   if (core.strays.size > 0) await within(core, Promise.all(core.strays), core.abortTimeoutMs);
   await released;
 }

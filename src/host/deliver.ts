@@ -94,10 +94,14 @@ export function applyUpdate(tree: Tree, update: SessionUpdateData): void {
     // What runs in process stays: an update brings descriptors only.
     assertDescriptors(tools);
     const runTools = [...tree.runTools.filter((tool) => 'kind' in tool), ...tools];
-    root.agent = compileAgent(compilingHost(host, tree.sessionId, tree.userId), root.agent.definition, {
-      runTools,
-      model: model ?? settings.model,
-    });
+    root.agent = compileAgent(
+      compilingHost(host, root.agent.definition, tree.sessionId, tree.userId),
+      root.agent.definition,
+      {
+        runTools,
+        model: model ?? settings.model,
+      },
+    );
     tree.runTools = runTools;
   }
   if (model !== undefined) settings.model = model;

@@ -125,10 +125,27 @@ function assertGranted(tree: Tree, agent: CompiledAgent): void {
 }
 
 function portsOf(tree: Tree, threadOf: () => Thread): HostContext {
-  const { host } = tree;
-  const elicitation: ElicitationChannel = {
-    ask: (request, { signal } = {}) => ask(threadOf(), request, { signal }),
-  };
+  return contextOf(tree.host, { ask: (request, { signal } = {}) => ask(threadOf(), request, { signal }) });
+}
+
+/** The ports of a host outside of its sessions: a question can only be answered in process. */
+export const outsideContext = (host: HostCore): HostContext =>
+  contextOf(host, {
+    async ask(request, { signal = NEVER } = {}) {
+      const requestId = `outside-${host.stamp.nextId()}`;
+      const { elicitation } = host;
+      if (typeof elicitation !== 'function' || signal.aborted) return { requestId, action: 'cancel' };
+      try {
+        return { ...(await elicitation({ ...request, requestId, agentId: '' }, { signal })), requestId };
+      } catch {
+        return { requestId, action: 'cancel' };
+      }
+    },
+  });
+
+const NEVER = new AbortController().signal;
+
+function contextOf(host: HostCore, elicitation: ElicitationChannel): HostContext {
   return {
     policyEngine: host.policy,
     hookSystem: host.hooks ?? silentHooks,

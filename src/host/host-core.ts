@@ -18,7 +18,9 @@ import type {
   ResolvedModel,
   RouterStrategy,
   SessionProvider,
+  SessionToolset,
   ToolDefinition,
+  ToolFactory,
 } from '../contracts/index.js';
 import type { EventGate } from '../kernel/event-merge.js';
 import type { Schedule } from '../kernel/late-timer.js';
@@ -125,8 +127,9 @@ export interface HostCore {
   readonly backends: Backends;
   /** Nothing: the host has none. */
   toolsets: Toolsets | undefined;
-  /** Nothing: every session has the same tools. */
-  sessionTools: SessionTools | undefined;
+  sessionTools: SessionTools;
+  /** Of one session: what a source on an agent has made for it. */
+  readonly ownTools?: ((source: ToolFactory | SessionToolset) => readonly ToolDefinition[]) | undefined;
   readonly agents: ReadonlyMap<string, AgentDefinition>;
   readonly executors: ReadonlyMap<string, ExecutorCreator>;
   /** Patterns whose runs are carried by a logic of their own, and `hierarchical`. */

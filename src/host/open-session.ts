@@ -35,7 +35,8 @@ export function prepare(
   if (sessionId !== undefined) assertSessionId(sessionId);
   if (permissionMode !== undefined) assertMode(permissionMode);
   assertDescriptors(tools);
-  const compiled = compileAgent(compilingHost(host, session, options.userId), agent, { runTools: tools, model });
+  const own = compilingHost(host, agent, session, options.userId);
+  const compiled = compileAgent(own, agent, { runTools: tools, model });
   assertPriced(host, compiled, options);
   return compiled;
 }
@@ -49,8 +50,13 @@ export function assertSessionId(sessionId: string): void {
 }
 
 /** The host with the tools that a session has of its own. */
-export function compilingHost(host: HostCore, sessionId: string | undefined, userId: string | undefined): HostCore {
-  if (host.sessionTools === undefined || sessionId === undefined) return host;
+export function compilingHost(
+  host: HostCore,
+  agent: AgentDefinition,
+  sessionId: string | undefined,
+  userId: string | undefined,
+): HostCore {
+  if (sessionId === undefined || !host.sessionTools.areFor(agent)) return host;
   return { ...host, ...host.sessionTools.hostFor(sessionId, userId) };
 }
 
@@ -269,7 +275,7 @@ export function closeTree(tree: Tree, reason: string): void {
   }
   host.trees.delete(sessionId);
   tree.merge.end();
-  const released = host.sessionTools?.close(sessionId);
+  const released = host.sessionTools.close(sessionId);
   const before = allOf(settled(tree), host.lifecycle?.sessionEnded(tree));
   const written = before === undefined ? closeLog(tree) : before.then(() => closeLog(tree));
   const closing = released === undefined ? written : Promise.all([released, written]).then(() => {});

@@ -24,11 +24,11 @@ export function startRun<Output>(
 ): Run<Output> {
   const sessionId = options.sessionId ?? newSessionId();
   const isTaken = host.trees.has(sessionId) || host.opening.has(sessionId);
-  if (host.sessionTools !== undefined && isTaken) throw isOpen(sessionId);
+  if (isTaken && host.sessionTools.areFor(agent)) throw isOpen(sessionId);
   try {
     return startWith(host, agent, input, options, sessionId);
   } catch (thrown) {
-    void host.sessionTools?.close(sessionId);
+    void host.sessionTools.close(sessionId);
     throw thrown;
   }
 }
@@ -123,7 +123,7 @@ class HostRun<Output> implements Run<Output> {
     this.#opening = opening
       .then(([tree, input]) => this.begin(tree, input, signal))
       .catch((thrown) => {
-        if (this.#tree === undefined) void this.host.sessionTools?.close(this.sessionId);
+        if (this.#tree === undefined) void this.host.sessionTools.close(this.sessionId);
         this.#hasEnded = true;
         this.#reject(thrown);
         throw thrown;

@@ -16,6 +16,7 @@ import type {
   ExecutorCreator,
   ExecutorType,
   GenerationConfig,
+  HostContext,
   LifecycleInterceptor,
   ModelAlias,
   ModelFactory,
@@ -250,6 +251,11 @@ export interface Host {
   registerExecutor(type: ExecutorType, creator: ExecutorCreator): void;
   /** The descriptor tree, plain JSON. Checks the whole definition. */
   describe(agent: AgentDefinition): AgentDescriptor;
+  /**
+   * The host's ports, for what bridges it to another framework: models, policy, hooks, questions, tools, store. A question
+   * that is asked here belongs to no session: it is answered by an `elicitation` callback, and otherwise with `cancel`.
+   */
+  context(): HostContext;
   /**
    * Serves Studio for this host: its page and the wire behind it. Without a `port` any that is free, on 127.0.0.1 only
    * unless `hostname` says otherwise; `url` holds the token that every request needs. It ends with the host.

@@ -9,7 +9,20 @@ const troupe = async (...args: string[]) => {
   return { code, out: io.stdout.text, err: io.stderr.text };
 };
 
-const commands = ['run', 'serve', 'studio', 'check', 'models', 'graph', 'policy', 'sessions', 'init', 'trust', 'hooks', 'doctor'];
+const commands = [
+  'run',
+  'serve',
+  'studio',
+  'check',
+  'models',
+  'graph',
+  'policy',
+  'sessions',
+  'init',
+  'trust',
+  'hooks',
+  'doctor',
+];
 
 test('the help names every command there is, and no other', async () => {
   const { code, out } = await troupe('--help');

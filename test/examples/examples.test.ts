@@ -56,6 +56,7 @@ test('there is one for every way to work together', () => {
     '08-hierarchical.ts',
     '09-live.ts',
     '10-graph.ts',
+    '11-adk-in-a-team.ts',
     '12-remote-agent.ts',
     '13-bring-your-own-executor.ts',
   ]);

@@ -135,3 +135,24 @@ test('a run on a session that is open elsewhere is refused, and takes no tools a
   await host.close();
   expect(close).toHaveBeenCalledTimes(1);
 });
+
+test('an agent may have its own as well: policed by its name, closed with the session', async () => {
+  const close = vi.fn();
+  const own = {
+    tools: ({ sessionId }: ToolSession) => [say('who', sessionId)],
+    close,
+  };
+  const inner = agent({ name: 'inner', tools: [own, () => say('hi', 'there'), 'shared'] });
+  const host = createHost({ models: models(['who', 'hi', 'shared'], ['who']), tools: [say('shared', 'y')] });
+  const team = sequential({ name: 'team', children: [inner] });
+  const events = await collect(host.run(team, 'go', { sessionId: 'one' }));
+  const responses = ofType(events, 'tool_response');
+  expect(responses.map(({ name }) => name).sort()).toEqual(['inner.hi', 'inner.who', 'shared']);
+  expect(responses.map(textOf).sort()).toEqual(['one', 'there', 'y']);
+  expect(await answersOf(host.run(team, 'go', { sessionId: 'two' }))).toEqual(['two']);
+  await host.close();
+  expect(close.mock.calls.map(([session]) => session.sessionId).sort()).toEqual(['one', 'two']);
+  const broken = agent({ name: 'broken', tools: [() => undefined as never] });
+  await using other = createHost();
+  expect(() => other.run(broken, 'go')).toThrow(/the tools of a session cannot be made/);
+});

@@ -99,12 +99,27 @@ describe('in a project without the heavy packages', () => {
   });
   afterAll(() => bare?.remove());
 
-  test.each(['ajv', 'yaml', 'jiti', 'zod', 'openai', '@google/genai'])('%s is not there', (name) => {
+  test.each(['ajv', 'yaml', 'jiti', 'zod', 'openai', '@google/genai', '@google/adk'])('%s is not there', (name) => {
     expect(() => bare.run(`await import('${name}')`)).toThrow('ERR_MODULE_NOT_FOUND');
   });
 
-  test.each(['troupe', 'troupe/contracts', 'troupe/testing'])('%s can be imported', (name) => {
+  test.each(['troupe', 'troupe/contracts', 'troupe/testing', 'troupe/executors/adk'])('%s can be imported', (name) => {
     expect(() => bare.run(`await import('${name}')`)).not.toThrow();
+  });
+
+  test('what needs ADK says how to install it', () => {
+    const said = bare.run(`
+      import { agent, createHost } from 'troupe';
+      import { HostModel, toAdkTool } from 'troupe/executors/adk';
+      const says = async (act) => { try { await act(); return 'nothing'; } catch (error) { return error.code + ' ' + error.message; } };
+      const lines = [await says(() => new HostModel({})), await says(() => toAdkTool({}, {}))];
+      const host = createHost({});
+      const backend = { agent: async () => new (await import('@google/adk')).LlmAgent({ name: 'a' }) };
+      lines.push(await says(() => host.run(agent({ name: 'a', executor: 'adk', backend }), 'go').result));
+      console.log(JSON.stringify(lines));
+    `);
+    const wanted = expect.stringMatching(/^MISSING_PACKAGE .*npm i @google\/adk/);
+    expect(JSON.parse(said)).toEqual([wanted, wanted, wanted]);
   });
 });
 

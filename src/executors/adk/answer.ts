@@ -36,7 +36,7 @@ export class Answer {
       const ours = fromAdkPart(part);
       if (ours !== undefined) content.push(...(event.partial ? this.#piece(ours) : this.#whole(ours)));
     }
-    const calls = callsOf(event).map((call) => ({ ...call, name: this.names.back(call.name) }));
+    const calls = callsOf(event).map((call) => this.#call(call, event.partial === true));
     const finishReason = event.partial ? undefined : finishOf(event);
     if (event.partial) this.#early.push(...calls);
     else this.#calls.push(...calls);
@@ -61,6 +61,14 @@ export class Answer {
     return this.turn.finish();
   }
 
+  /** ADK copies the last signature that it saw onto every later call of a stream: it belongs to the first that had it. */
+  #call({ thoughtSignature, ...call }: ModelToolCall, isPiece: boolean): ModelToolCall {
+    const named = { ...call, name: this.names.back(call.name) };
+    if (thoughtSignature === undefined || this.#signatures.has(thoughtSignature)) return named;
+    if (!isPiece) this.#signatures.add(thoughtSignature);
+    return { ...named, thoughtSignature };
+  }
+
   #piece(part: ContentPart): ContentPart[] {
     if (part.type === 'text') this.#text += part.text;
     if (part.type === 'thought') this.#thought += part.thought;
@@ -72,6 +80,7 @@ export class Answer {
   #whole(part: ContentPart): ContentPart[] {
     const signature = signatureOf(part);
     const isKnown = signature !== undefined && this.#signatures.has(signature);
+    if (signature !== undefined) this.#signatures.add(signature);
     if (part.type === 'text') {
       const { rest, left } = unsaid(part.text, this.#text);
       this.#text = left;

@@ -52,3 +52,15 @@ export function artifactsIn(memory: InMemoryArtifactService, sessionId: string):
     getArtifactVersion: (request) => service.getArtifactVersion({ ...key, ...request }),
   };
 }
+
+/** The same for a runner, which names the session each time: it has only this one. */
+export const runnerArtifacts = (scoped: SessionArtifactService): BaseArtifactService => ({
+  saveArtifact: ({ filename, artifact }) => scoped.saveArtifact({ filename, artifact }),
+  loadArtifact: ({ filename, version }) => scoped.loadArtifact({ filename, ...(version !== undefined && { version }) }),
+  listArtifactKeys: () => scoped.listArtifactKeys(),
+  deleteArtifact: ({ filename }) => scoped.deleteArtifact(filename),
+  listVersions: ({ filename }) => scoped.listVersions(filename),
+  listArtifactVersions: ({ filename }) => scoped.listArtifactVersions(filename),
+  getArtifactVersion: ({ filename, version }) =>
+    scoped.getArtifactVersion({ filename, ...(version !== undefined && { version }) }),
+});

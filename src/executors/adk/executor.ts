@@ -6,19 +6,24 @@ import { AdkBinding, OpaqueBinding, sessionKey } from './binding.js';
 import { isAdkNode, sortAgent } from './brands.js';
 import { loadAdk } from './load.js';
 import { opaqueSession } from './opaque.js';
-import type { AdkSession } from './session.js';
+import type { AdkSession, AdkSessionOptions } from './session.js';
 
 /** Drives an agent of `@google/adk`, an optional peer that is loaded with its first turn. */
-export const adkExecutor: ExecutorCreator = (_, { definition: { backend } }) => {
+export const adkExecutor: ExecutorCreator = (_, { definition: { backend }, sessionService }) => {
   if (backend instanceof OpaqueBinding) return opaqueSession(backend);
-  if (backend instanceof AdkBinding) return drive(backend.more.make ?? backend.agent, backend);
+  if (backend instanceof AdkBinding)
+    return drive(backend.more.make ?? backend.agent, {
+      binding: backend,
+      store: sessionService?.artifacts,
+    });
   return driveAdk((backend as AdkBackend | undefined)?.agent);
 };
 
 /** One LlmAgent, or what makes it, as the executor of one session; its own tools are left to who defines it. */
-export const driveAdk = (agent: unknown): Executor => drive(agent, undefined);
+export const driveAdk = (agent: unknown): Executor => drive(agent, {});
 
-function drive(given: unknown, binding: AdkBinding | undefined): Executor {
+function drive(given: unknown, options: AdkSessionOptions): Executor {
+  const { binding } = options;
   let key: string | undefined;
   let opening: Promise<AdkSession> | undefined;
   const open = async () => {
@@ -28,7 +33,7 @@ function drive(given: unknown, binding: AdkBinding | undefined): Executor {
       const message = 'what backend.agent made for this session is no LlmAgent of @google/adk that the host can drive';
       throw new TroupeError({ code: 'INVALID_DEFINITION', message });
     }
-    return new AdkSession(agent as LlmAgent, binding);
+    return new AdkSession(agent as LlmAgent, options);
   };
   return {
     capabilities: CAPABILITIES,

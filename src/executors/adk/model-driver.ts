@@ -7,6 +7,7 @@ import { streamHostModel } from './host-stream.js';
 import {
   applyGeneration,
   applyModelRequest,
+  finishOf,
   fromLlmResponse,
   toLlmResponse,
   toModelRequest,
@@ -61,14 +62,24 @@ export class DrivenModel extends BaseLlm {
       if ('response' in prepared) return yield* this.#answerWith(prepared.response);
       if (prepared.request !== request) applyModelRequest(asked, prepared.request);
     }
+    let wasEmpty = false;
     for (let attempt = 1; ; attempt++) {
       if (context.aborted) return;
       if (!context.admitModelCall()) return listener.refuse();
-      const answer = listener.begin(this.model);
-      const failure = yield* this.#attempt(asked, stream, signal, answer);
+      const answer = listener.begin(this.#name());
+      const provider = this.#provider();
+      const traced = context.traceModelCall?.({ model: this.#name(), provider, attempt });
+      // Streaming, ADK says nothing of a prompt that was blocked; asked for the whole, it says why.
+      const failure: AdkFailure | undefined = yield* this.#attempt(asked, stream && !wasEmpty, signal, answer);
+      const { finishReason } = answer.turn;
+      traced?.end({ finishReason, error: failure, isAborted: context.aborted });
       if (failure === undefined || context.aborted) return;
       if (failure.code === HOOK_BLOCKED) return listener.fail(failure);
-      const waitMs = answer.turn.hasSpoken ? undefined : retryDelay(failure, attempt);
+      const isEmpty: boolean = failure === EMPTY;
+      // What has reached the consumer is not silently said again; thoughts are no answer.
+      const isSaid = isEmpty ? answer.turn.hasAnswered || wasEmpty : answer.turn.hasSpoken;
+      const waitMs = isSaid ? undefined : retryDelay(failure, attempt);
+      wasEmpty ||= isEmpty;
       if (waitMs === undefined) return yield* this.#giveUp(asked, failure);
       const text = `${this.model}: ${failure.message}; again in ${waitMs} ms`;
       const data = { code: 'MODEL_RETRY', severity: 'info', text };
@@ -133,7 +144,7 @@ export class DrivenModel extends BaseLlm {
   }
 
   async *#answerWith(response: ModelResponse): AsyncGenerator<LlmResponse, void> {
-    const answer = this.listener.begin(this.model);
+    const answer = this.listener.begin(this.#name());
     yield toLlmResponse({ finishReason: 'stop', ...response }, false);
     if (response.usage !== undefined) answer.usage(response.usage);
     answer.turn.publishUsage();
@@ -157,15 +168,23 @@ export class DrivenModel extends BaseLlm {
         'own' in driven
           ? driven.own.generateContentAsync(asked, stream, signal)
           : streamHostModel(driven.host.model, toModelRequest(asked, this.#own()), stream);
-      const held: LlmResponse[] | undefined = context.hasHook('after_model') ? [] : undefined;
+      const isJudged = context.hasHook('after_model');
+      const held: LlmResponse[] = [];
+      let isUsable = false;
       for await (const response of answers) {
         const usage = usageOf(response.usageMetadata);
         if (usage !== undefined) answer.usage(usage);
-        if (held === undefined) yield response;
-        else held.push(response);
+        isUsable ||= saysSomething(response);
+        // Until there is an answer it may have to be asked for again.
+        if (isJudged || (!isUsable && !response.partial)) held.push(response);
+        else {
+          yield* held.splice(0);
+          yield response;
+        }
         if (context.aborted) return undefined;
       }
-      if (held === undefined) return undefined;
+      if (!isUsable) return EMPTY;
+      if (!isJudged) return undefined;
       const judged = await this.#judge(asked, held);
       if (context.aborted) return undefined;
       if (!isList(judged)) return judged;
@@ -180,6 +199,12 @@ export class DrivenModel extends BaseLlm {
     }
   }
 
+  /** As the host names models: by it they have their prices. */
+  #name(): string {
+    const provider = this.#provider();
+    return provider === 'gemini' && !this.model.includes('/') ? `gemini/${this.model}` : this.model;
+  }
+
   #provider(): string {
     if ('host' in this.driven) return this.driven.host.provider;
     return /(^|\/)gemini/.test(this.model) ? 'gemini' : 'adk';
@@ -190,6 +215,22 @@ const HOOK_BLOCKED = 'HOOK_BLOCKED';
 const blocked = (message: string): AdkFailure => ({ code: HOOK_BLOCKED, message, retryable: false });
 
 const isList = (judged: readonly LlmResponse[] | AdkFailure): judged is readonly LlmResponse[] => Array.isArray(judged);
+
+const EMPTY: AdkFailure = {
+  code: 'MALFORMED_RESPONSE',
+  message: 'the model answered with nothing usable',
+  retryable: true,
+};
+
+/** Thoughts are no answer; a refusal, a cut and a failure are. */
+function saysSomething(response: LlmResponse): boolean {
+  const finish = response.partial ? undefined : finishOf(response);
+  if (finish === 'refusal' || finish === 'length' || finish === 'error') return true;
+  if (finish === 'malformed') return false;
+  return (response.content?.parts ?? []).some(({ text, thought, ...more }) =>
+    text === undefined ? Object.keys(more).length > 0 : text !== '' && thought !== true,
+  );
+}
 
 function retryDelay(failure: AdkFailure, attempt: number): number | undefined {
   if (!failure.retryable || attempt >= MAX_ATTEMPTS) return undefined;

@@ -208,7 +208,7 @@ function questionOf(request: UserInputRequest): AgentEventDraft<'elicitation_req
     context: {
       ...(toolName !== undefined && { tool: toolName }),
       ...(payload !== undefined && { payload }),
-      ...(authConfig !== undefined && { scheme: authConfig.authScheme.type, credentialKey: authConfig.credentialKey }),
+      ...(authConfig !== undefined && { scheme: authConfig.authScheme.type, provider: authConfig.credentialKey }),
     },
   };
 }
@@ -232,7 +232,7 @@ function answerTo(request: UserInputRequest, { action, content = {} }: Elicitati
       };
     case 'credential':
       return isAccepted
-        ? { ...request.authConfig, exchangedAuthCredential: content.exchangedAuthCredential ?? content }
+        ? { ...request.authConfig, exchangedAuthCredential: content.credential ?? content }
         : { error: 'no credential was given' };
     default:
       return isAccepted ? content : { error: action };

@@ -3,6 +3,7 @@ import type { AgentDefinition, BackendReader } from '../../contracts/index.js';
 import { describeError, TroupeError } from '../../kernel/errors.js';
 import type { AdkBackend } from './backend.js';
 import { isAdkNode } from './brands.js';
+import { loadAdk } from './load.js';
 import { type AdkCompose, translateTree } from './tree.js';
 
 /** Reads agents of ADK for one host: tools, schemas, and the agents below them, as definitions. */
@@ -75,7 +76,8 @@ class Backend {
   }
 
   async #find(): Promise<void> {
-    if (this.#root === undefined) this.#take(await (this.#make as () => unknown)());
+    // A factory that imports ADK is told as what it is where ADK is not installed.
+    if (this.#root === undefined) this.#take(await loadAdk(async () => (this.#make as () => unknown)()));
     if (this.isComplete) return;
     const found = new Map<BaseToolset, readonly BaseTool[]>();
     for (const toolset of this.#toolsets) {

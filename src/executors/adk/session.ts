@@ -6,15 +6,17 @@ import {
   type LlmAgent,
   Runner,
   type Session,
+  type SessionArtifactService,
   StreamingMode,
 } from '@google/adk';
 import type { Content } from '@google/genai';
-import type { SessionStreamData, ToolDescriptor, TurnContext, TurnEnd } from '../../contracts/index.js';
+import type { ArtifactStore, SessionStreamData, ToolDescriptor, TurnContext, TurnEnd } from '../../contracts/index.js';
 import { textOf } from '../../kernel/content.js';
 import { describeError } from '../../kernel/errors.js';
 import { namesInHistory } from '../../kernel/history-names.js';
 import { createWireNames, type WireNames } from '../../kernel/wire-names.js';
 import { Answer } from './answer.js';
+import { artifactsIn, artifactsOf, runnerArtifacts } from './artifacts.js';
 import type { AdkBinding } from './binding.js';
 import { isAdkLlmAgent, isAdkTool } from './brands.js';
 import { DeclaredTool } from './declared-tool.js';
@@ -25,6 +27,11 @@ import { quieten } from './quiet.js';
 import { ownName } from './tool-names.js';
 import { finishOf } from './translate.js';
 import { TurnSessions } from './turn-sessions.js';
+
+export interface AdkSessionOptions {
+  readonly binding?: AdkBinding | undefined;
+  readonly store?: ArtifactStore | undefined;
+}
 
 /**
  * One agent of ADK in one session. Each turn runs a copy of it that calls nothing itself, on a session made from the
@@ -48,15 +55,17 @@ export class AdkSession {
 
   constructor(
     readonly agent: LlmAgent,
-    private readonly binding?: AdkBinding | undefined,
+    readonly options: AdkSessionOptions,
   ) {
     quieten();
   }
 
-  /** Artifacts of a host that has no store for them. */
-  get artifacts(): InMemoryArtifactService {
+  /** Files of its session: in the host's store, or, where it has none for them, here. */
+  artifactsOf(sessionId: string): SessionArtifactService {
+    const { store } = this.options;
+    if (store !== undefined) return artifactsOf(store, sessionId);
     this.#memory ??= new InMemoryArtifactService();
-    return this.#memory;
+    return artifactsIn(this.#memory, sessionId);
   }
 
   /** Its own tool of that name: each session may have its own. */
@@ -70,7 +79,7 @@ export class AdkSession {
 
   /** The name that an agent of ADK has in the host. */
   nameOf(adkName: string): string {
-    return this.binding?.more.names?.get(adkName) ?? adkName;
+    return this.options.binding?.more.names?.get(adkName) ?? adkName;
   }
 
   noteArtifacts(delta: Record<string, number>): void {
@@ -83,9 +92,11 @@ export class AdkSession {
 
   /** Tells of artifacts that were saved. */
   publishArtifacts(context: TurnContext): void {
-    if (Object.keys(this.#artifactDelta).length === 0) return;
-    void context.publish({ type: 'custom', kind: 'artifact_delta', data: this.#artifactDelta });
+    const saved = Object.entries(this.#artifactDelta);
     this.#artifactDelta = {};
+    for (const [name, version] of saved) {
+      void context.publish({ type: 'custom', kind: 'artifact_delta', data: { name, version } });
+    }
   }
 
   async turn(inbox: readonly SessionStreamData[], context: TurnContext): Promise<TurnEnd | undefined> {
@@ -99,7 +110,7 @@ export class AdkSession {
     const end = await turn.run((names) => {
       this.#offered = names;
     });
-    const ends = this.binding?.more.ends;
+    const ends = this.options.binding?.more.ends;
     if (ends !== undefined && ends.size > 0) this.#last = turn.callsOf(ends);
     this.publishArtifacts(context);
     this.#isRunning = !turn.hasEnded;
@@ -119,7 +130,7 @@ export class AdkSession {
 
 /** The agent by itself: no others below it, none of its tools that can be called, nothing kept by itself. */
 function copyOf(agent: LlmAgent): LlmAgent {
-  return agent.clone({
+  const copy = agent.clone({
     subAgents: [],
     instruction: agent.instruction,
     globalInstruction: (agent.rootAgent as LlmAgent).globalInstruction ?? '',
@@ -131,6 +142,13 @@ function copyOf(agent: LlmAgent): LlmAgent {
     mode: undefined,
     tools: [],
   } as never) as LlmAgent;
+  // A class of somebody's may make of it what it likes.
+  copy.outputKey = undefined;
+  copy.outputSchema = undefined;
+  copy.mode = undefined;
+  copy.includeContents = 'default';
+  Object.assign(copy, { subAgents: [], parentAgent: undefined });
+  return copy;
 }
 
 class AdkTurn implements CallListener {
@@ -159,6 +177,9 @@ class AdkTurn implements CallListener {
   async run(offer: (names: ReadonlySet<string>) => void): Promise<TurnEnd | undefined> {
     const { context, copy, session } = this;
     try {
+      const fitting = context.fitContext?.();
+      if (fitting !== undefined) await fitting;
+      if (context.aborted) return undefined;
       const request = context.modelRequest();
       const tools = request.tools ?? [];
       this.#names = createWireNames([...tools.map(({ name }) => name), ...namesInHistory(request.messages)]);
@@ -172,7 +193,8 @@ class AdkTurn implements CallListener {
       const sessionService = new TurnSessions(copy.name, id, { ...context.stateValues() }, contents);
       session.current = sessionService.session;
       session.userContent = newMessage;
-      const runner = new Runner({ appName: 'troupe', agent: copy, sessionService });
+      const artifactService = runnerArtifacts(session.artifactsOf(context.sessionId));
+      const runner = new Runner({ appName: 'troupe', agent: copy, sessionService, artifactService });
       const events = runner.runAsync({
         userId: 'local',
         sessionId: id,

@@ -44,7 +44,8 @@ export async function runOwnTool(
     const call = { tool, args, context, session, binding, confirmation, credentials };
     const { result, actions } = await callOnce(call);
     takeState(actions, context);
-    session?.noteArtifacts(actions.artifactDelta);
+    // A store of the host's tells of what it saved.
+    if (context.artifacts === undefined) session?.noteArtifacts(actions.artifactDelta);
     const question = actions.requestedToolConfirmations[context.requestId];
     if (question !== undefined && asked < MOST_QUESTIONS) {
       confirmation = await askConfirmation(call, question);
@@ -52,11 +53,13 @@ export async function runOwnTool(
     }
     const auth = actions.requestedAuthConfigs[context.requestId];
     if (auth !== undefined && asked < MOST_QUESTIONS) {
-      if (!(await askCredential(call, auth))) return { error: `${tool.name} was given no credential` };
+      const isGiven = (asked === 0 && (await takeKeptCredential(call, auth))) || (await askCredential(call, auth));
+      if (!isGiven) return { error: `${tool.name} was given no credential` };
       continue;
     }
-    const value = tool.isLongRunning && (result === undefined || result === null) ? await askResult(call) : result;
-    return ended(call, actions, value);
+    if (!tool.isLongRunning || (result !== undefined && result !== null)) return ended(call, actions, result);
+    // Its result comes from outside: that it has none of its own ends nothing.
+    return ended(call, { ...actions, skipSummarization: false }, await askResult(call));
   }
 }
 
@@ -105,16 +108,18 @@ function invocationOf({ context, session, binding, credentials }: Calling): Invo
   const { sessionId, artifacts } = context;
   const now = session?.current;
   const state = { ...context.state.values(), ...credentials };
-  const memory = session?.artifacts ?? new InMemoryArtifactService();
   return new InvocationContext({
     invocationId: `e-${context.requestId}`,
     agent: session?.agent ?? binding.agent,
     session: createSession({
-      ...(now ?? { id: sessionKey(context), appName: 'troupe', userId: 'local', events: [], lastUpdateTime: 0 }),
+      ...(now ?? { id: sessionKey(context), appName: 'troupe', userId: context.userId, events: [], lastUpdateTime: 0 }),
       state,
     }),
     ...(now !== undefined && session !== undefined && { userContent: session.userContent }),
-    artifactService: artifacts === undefined ? artifactsIn(memory, sessionId) : artifactsOf(artifacts, sessionId),
+    artifactService:
+      artifacts === undefined
+        ? (session?.artifactsOf(sessionId) ?? artifactsIn(new InMemoryArtifactService(), sessionId))
+        : artifactsOf(artifacts, sessionId),
     pluginManager: new PluginManager([]),
     abortSignal: context.signal,
   });
@@ -138,20 +143,37 @@ async function askConfirmation({ tool, args, context }: Calling, asked: ToolConf
 
 type AuthConfig = EventActions['requestedAuthConfigs'][string];
 
-/** The credential goes to the tool, under the key that it looks it up by; into no state and no session. */
+/** What the user has given before, for the same key. */
+async function takeKeptCredential({ context, credentials }: Calling, auth: AuthConfig): Promise<boolean> {
+  const kept = await context.credentials.get(auth.credentialKey);
+  if (kept === undefined || kept === null) return false;
+  await giveCredential(credentials, auth, kept);
+  return true;
+}
+
 async function askCredential({ tool, context, credentials }: Calling, auth: AuthConfig): Promise<boolean> {
   const { authScheme, credentialKey, exchangedAuthCredential } = auth;
   const authUri = exchangedAuthCredential?.oauth2?.authUri;
   const { action, content } = await context.elicit({
     kind: 'auth_required',
     message: `${tool.name} needs a credential${authUri === undefined ? '' : `: sign in at ${authUri}`}`,
-    context: { tool: tool.name, scheme: authScheme.type, credentialKey, ...(authUri !== undefined && { authUri }) },
+    context: {
+      tool: tool.name,
+      provider: credentialKey,
+      scheme: authScheme.type,
+      ...(authUri !== undefined && { authUri }),
+    },
   });
   if (action !== 'accept' || content === undefined) return false;
-  const given = (content.exchangedAuthCredential ?? content) as NonNullable<AuthConfig['exchangedAuthCredential']>;
-  const state = new State({}, credentials);
-  await new AuthHandler({ ...auth, exchangedAuthCredential: given }).parseAndStoreAuthResponse(state);
+  await giveCredential(credentials, auth, content.credential ?? content);
   return true;
+}
+
+/** To the tool, under the key that it looks it up by; into no state and no session. A text is a key of an API. */
+async function giveCredential(credentials: Bag, auth: AuthConfig, given: unknown): Promise<void> {
+  const credential = typeof given === 'string' ? { authType: 'apiKey', apiKey: given } : given;
+  const exchangedAuthCredential = credential as NonNullable<AuthConfig['exchangedAuthCredential']>;
+  await new AuthHandler({ ...auth, exchangedAuthCredential }).parseAndStoreAuthResponse(new State({}, credentials));
 }
 
 /** A tool that takes long and has no result yet: a person, or who answers for one, brings it. */

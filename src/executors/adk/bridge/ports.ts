@@ -1,0 +1,52 @@
+import type { Bag, HookResult, HostContext, PolicyDecision } from '../../../contracts/index.js';
+import { describeError } from '../../../kernel/errors.js';
+
+/** A host, or some of its ports. */
+export type BridgeHost<Port extends keyof HostContext> =
+  | { context(): HostContext }
+  | (Pick<HostContext, Port> & { context?: never });
+
+export function portsOf<Port extends keyof HostContext>(host: BridgeHost<Port>): Pick<HostContext, Port> {
+  return typeof host.context === 'function' ? host.context() : (host as Pick<HostContext, Port>);
+}
+
+/** In whose name a bridge asks, where ADK does not say. */
+export interface Principal {
+  /** Default `adk`. */
+  agent?: string | undefined;
+  sessionId?: string | undefined;
+}
+
+/** Fires a hook point; nothing where no hook listens. What fails blocks. */
+export async function fire(
+  hookSystem: HostContext['hookSystem'] | undefined,
+  point: string,
+  { agent = 'adk', sessionId = '' }: Principal,
+  payload: Bag,
+): Promise<HookResult | undefined> {
+  if (hookSystem === undefined || !hookSystem.supportedHookPoints().includes(point)) return undefined;
+  try {
+    return await hookSystem.fire(point, { sessionId, principalPath: agent, mode: 'default', ...payload });
+  } catch (thrown) {
+    return { action: 'block', reason: `the hooks failed: ${describeError(thrown).message}` };
+  }
+}
+
+/** What policy says of a call; what is not known, or fails, is a refusal. */
+export async function decide(
+  policyEngine: HostContext['policyEngine'],
+  { agent = 'adk' }: Principal,
+  call: { tool: string; args: unknown; annotations?: Bag | undefined },
+): Promise<PolicyDecision> {
+  try {
+    return await policyEngine.evaluate({
+      action: call.tool,
+      args: call.args,
+      principal: agent,
+      principalPath: agent,
+      context: { mode: 'default', executor: 'adk', ...(call.annotations && { annotations: call.annotations }) },
+    });
+  } catch (thrown) {
+    return { outcome: 'deny', reason: `the check of ${call.tool} failed: ${describeError(thrown).message}` };
+  }
+}

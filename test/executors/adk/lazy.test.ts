@@ -1,0 +1,12 @@
+import { expect, test } from 'vitest';
+import { readImportGraph } from '../../architecture/import-graph.js';
+
+test('what is loaded with the host reaches nothing of ADK', () => {
+  const graph = readImportGraph();
+  const seen = new Set<string>(['src/index.ts']);
+  for (const file of seen) {
+    for (const { target, kind } of graph.get(file) ?? []) if (kind === 'value') seen.add(target);
+  }
+  expect(seen).toContain('src/executors/adk/executor.ts');
+  expect([...seen].filter((one) => one.startsWith('@google/') || one === 'src/executors/adk/index.ts')).toEqual([]);
+});
