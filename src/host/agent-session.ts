@@ -20,6 +20,7 @@ import { readStream } from './read-stream.js';
 import { consumeAfter } from './replay.js';
 import { reasonOf } from './run.js';
 import { admitInput, beginRun, publishInitialize, type RunInput, toRunInput } from './run-start.js';
+import { copySource, type SessionSource, sourceOf } from './session-source.js';
 import { endedState, pendingOf, stateOf } from './session-state.js';
 import { newSessionId, publish, threadsFrom } from './session-tree.js';
 import type { CompiledAgent, RunRecord, RunStop, Tree } from './thread.js';
@@ -46,6 +47,8 @@ interface Stream {
 interface Settings {
   readonly compiled: CompiledAgent;
   readonly options: RunOptions;
+  /** What it begins as a copy of. */
+  readonly source?: SessionSource;
 }
 
 class StandingSession implements HostSession {
@@ -149,6 +152,7 @@ class StandingSession implements HostSession {
   /** With the session open: made, or found in the store, by its first message. */
   #whenOpen(settings: Settings, then: (tree: Tree) => void): void | Promise<void> {
     if (this.#tree !== undefined) return then(this.#tree);
+    if (settings.source !== undefined) return this.#fromSource(settings, settings.source, then);
     const sessionId = settings.options.sessionId ?? this.#sessionId;
     const isNew = settings.options.sessionId === undefined;
     const compiled = this.#compiledNow(settings);
@@ -170,6 +174,17 @@ class StandingSession implements HostSession {
       if (this.#isClosed) this.#markClosed();
       throw thrown;
     });
+  }
+
+  /** Begins as a copy of another session. */
+  async #fromSource({ compiled, options }: Settings, source: SessionSource, then: (tree: Tree) => void): Promise<void> {
+    this.#isOpening = true;
+    try {
+      const sessionId = await copySource(this.host, source);
+      return await this.#whenOpen({ compiled, options: { ...options, sessionId } }, then);
+    } finally {
+      this.#isOpening = false;
+    }
   }
 
   /** With the tools that its toolsets brought meanwhile. */
@@ -363,19 +378,16 @@ class StandingSession implements HostSession {
       return this.#settings;
     }
     const { tools, signal, streaming, sessionRef, forkSession, ...rest } = options;
-    if (forkSession || (sessionRef !== undefined && typeof sessionRef !== 'string')) {
-      const message = 'forkSession and a snapshot as sessionRef: use host.fork, or the id of a stored session';
-      throw new TroupeError({ code: 'INVALID_OPTION', message });
-    }
+    const source = sourceOf(sessionRef, forkSession);
     const merged: RunOptions = {
       ...this.#settings.options,
       ...rest,
       ...(streaming !== undefined && { streaming }),
-      ...(sessionRef !== undefined && { sessionId: sessionRef }),
+      ...(typeof sessionRef === 'string' && source === undefined && { sessionId: sessionRef }),
       ...(tools !== undefined && { tools: [...(this.#settings.options.tools ?? []), ...tools] }),
     };
     const compiled = prepare(this.host, this.agent, merged, merged.sessionId ?? this.#sessionId);
-    return { compiled, options: merged };
+    return source === undefined ? { compiled, options: merged } : { compiled, options: merged, source };
   }
 
   #assertNoOptions(options: ExecutionOptions): void {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { AgentDefinition, ModelInterface, ModelRequest, ModelResponse } from '../../src/index.js';
-import { agent, createHost, ModelError, parallel, sequential, TroupeError } from '../../src/index.js';
+import { agent, createHost, defineHook, ModelError, parallel, sequential, TroupeError } from '../../src/index.js';
 import { openrouterModel } from '../../src/models/openrouter.js';
 import { type ScriptEntry, scriptedModel, virtualClock } from '../../src/testing/index.js';
 import { collect, deferred, leaf, ofType, settle } from '../support/team.js';
@@ -350,4 +350,25 @@ test('a call that does not end when it is told to holds nobody up', async () => 
   await reading;
   expect(seen).toEqual(['deaf', 'b']);
   await host.close();
+});
+
+test('an answer that breaks off while a hook waits for its end is paid for like any other', async () => {
+  const broken = { text: 'half', error: { code: 'INVALID_ARGUMENT', message: 'broke off' } };
+  const hook = defineHook('after_model', () => ({ action: 'proceed' }));
+  const model: ModelInterface = {
+    generate: () => Promise.reject(new Error('streams only')),
+    async *generateStream() {
+      yield { content: [{ type: 'text', text: 'half' }], usage: { inputTokens: 5, outputTokens: 7 } };
+      throw new ModelError({ code: 'INVALID_ARGUMENT', message: 'broke off' });
+    },
+  };
+  await using host = createHost({ models: { m: model }, prices: { m: perToken }, hooks: [hook] });
+  const events = await collect(host.run(upTo('a', 30), 'go', { maxBudgetUsd: 100 }));
+  expect(ofType(events, 'usage').map(({ cost }) => cost)).toEqual([{ usd: 7 }]);
+  // What nobody says counts as the worst case.
+  const team = sequential({ name: 's', onFailure: 'continue', children: [upTo('a', 60), upTo('b', 60)] });
+  const again = scriptedModel([broken, out(40)]);
+  await using second = createHost({ models: { m: again }, prices: { m: perToken }, hooks: [hook] });
+  await collect(second.run(team, 'go', { maxBudgetUsd: 100 }));
+  expect(caps(again.requests)).toEqual([60, 40]);
 });

@@ -54,10 +54,11 @@ async function turnOf(context: TurnContext): Promise<TurnEnd | undefined> {
     const traced = context.traceModelCall?.({ model: name, provider, attempt, routing: call?.routing });
     const going = call?.request ?? request;
     const ask = () => openAnswer(context, model, going);
-    const answer = context.hasHook('after_model') ? new HeldAnswer(context, turn, going) : turn;
-    const failure = await callModel(context, answer, ask, provider);
+    const held = context.hasHook('after_model') ? new HeldAnswer(context, turn, going) : undefined;
+    const failure = await callModel(context, held ?? turn, ask, provider);
+    if (failure !== undefined) await held?.countUsage();
     turn.publishUsage();
-    call?.settle(failure === undefined || failure.code === HOOK_BLOCKED || turn.hasSpoken);
+    call?.settle(failure === undefined || failure.code === HOOK_BLOCKED || turn.hasSpoken || held?.hasCome === true);
     traced?.end({ finishReason: turn.finishReason, error: failure, isAborted: context.aborted });
     if (context.aborted) return undefined;
     if (failure?.code === HOOK_BLOCKED) return blocked(context, failure.message);
@@ -117,6 +118,17 @@ class HeldAnswer implements Answer {
   take(increment: ModelResponse): undefined {
     this.#increments.push(increment);
     return undefined;
+  }
+
+  /** Something of it has come. */
+  get hasCome(): boolean {
+    return this.#increments.length > 0;
+  }
+
+  /** What a call that broke off had used by then. */
+  async countUsage(): Promise<void> {
+    const { usage } = wholeResponse(this.#increments);
+    if (usage !== undefined) await this.turn.take({ content: [], usage });
   }
 
   /** Says it, as the hooks leave it. What the call has used is counted all the same. */
