@@ -70,7 +70,11 @@ export const executorSupport: readonly ExecutorSupport[] = [
     capabilities: 'turn' in remote ? remote.capabilities : undefined,
     opaque: 'turn' in remote && remote.opaque === true,
     skips: [
-      { case: 'usage is told as increments, each once', reason: 'A2A has no usage', missing: 'usage' },
+      ...['usage is told as increments, each once', 'a budget of tokens ends the run once it is spent'].map((name) => ({
+        case: name,
+        reason: 'A2A has no usage',
+        missing: 'usage',
+      })),
       ...[
         'a call runs on the host, with its arguments, once; then the agent goes on',
         'the calls of a turn are all answered before the agent goes on',
@@ -80,6 +84,12 @@ export const executorSupport: readonly ExecutorSupport[] = [
         'hooks fire for its calls as for any other',
         'an abort while a call runs answers the call and ends the run',
         'a limit on turns ends the run',
+        'the words of a turn come before its calls, and these in their order',
+        'calls that the consumer runs pause its stream until the last of their results',
+        'the signature of a call is kept byte for byte',
+        'a part of an unknown kind in a result is kept, and the agent goes on',
+        'arguments come through as the JSON that they are, whatever is in them',
+        'what is said while it works is heard before it goes on, and shown',
       ].map((name) => ({ case: name, ...OWN_TOOLS })),
     ],
   },

@@ -32,8 +32,8 @@ function* eventsOf({ text = [], toolCalls = [], usage, error }: ScriptEntry, tur
     yield { type: 'message', messageId, role: 'agent', content: [{ type: 'text', text: piece }] };
   }
   if (usage !== undefined) yield { type: 'usage', ...usage };
-  for (const [index, { id = `c${turn}.${index}`, name, args }] of toolCalls.entries()) {
-    yield { type: 'tool_request', requestId: id, name, args, messageId, index };
+  for (const [index, { id = `c${turn}.${index}`, ...call }] of toolCalls.entries()) {
+    yield { type: 'tool_request', requestId: id, ...call, messageId, index };
   }
   if (toolCalls.length === 0) yield { type: 'stream_end', reason: 'completed' };
   // Where the turn ends: what is really answered stands in for these.
