@@ -259,11 +259,12 @@ test('killed with both approvals open, it goes on from its one log in another ho
 test('cut behind any event of its log it goes on to an end, and what was written is not written again', async () => {
   const { log, url, ran } = await wholeRun();
   const firstOf = log.findIndex(({ type }) => type === 'message') + 1;
-  for (let cut = firstOf; cut < log.length; cut += 3) {
+  for (let cut = firstOf; cut < log.length; cut++) {
     const part = log.slice(0, cut);
     const at = `behind event ${cut}: ${part.at(-1)?.threadId ?? 'root'} ${part.at(-1)?.type}`;
     const store = await storeWith(part, { id: 's', agentName: 'crew' });
     const { host, team, wrote, asked } = makeCrew(url, store);
+    const ranBefore = ran.length;
     const run = await host.resume('s', { agent: team });
     for await (const event of run) {
       if (event.type !== 'elicitation_request') continue;
@@ -276,7 +277,12 @@ test('cut behind any event of its log it goes on to an end, and what was written
       event.type === 'custom' && event.kind === 'tool_started' ? [event.agentId === 'google' ? 'adk' : 'foreign'] : [],
     );
     expect([...started, ...wrote].toSorted(), at).toEqual(['adk', 'foreign']);
+    // Whoever had ended is not asked again.
+    const hasEnded = (thread: string) => part.some((one) => one.type === 'stream_end' && one.threadId === thread);
+    expect(asked, at).toHaveLength(hasEnded('local_1') ? 0 : 1);
+    expect(ran.length - ranBefore, at).toBe(hasEnded('far_3') ? 0 : 1);
     const whole = await logOf(store, 's');
+    expect(endsIn(whole), at).toEqual(allEnd('completed'));
     expect(validateLog(whole, { finished: true }), at).toEqual([]);
     await host.close();
   }
