@@ -1,9 +1,10 @@
-// Compiles src, machines and compositions to dist. Compiles beside it first, so that a failed build leaves the last
-// good one standing and nobody imports half of a new one.
+// Compiles src, machines and compositions to dist, and puts Studio's page beside its server. Compiles beside it first, so
+// that a failed build leaves the last good one standing and nobody imports half of a new one.
 import { spawnSync } from 'node:child_process';
 import { chmodSync, copyFileSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { buildPage } from './build-page.mjs';
 import { tsc } from './tsc.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -31,6 +32,8 @@ const code = readFileSync(join(fresh, engine), 'utf8');
 const ours = code.replace("import('elkjs/lib/elk.bundled.js')", `import('./${bundled}')`);
 if (ours === code) throw new Error(`${engine} does not import the layout engine where it is looked for`);
 writeFileSync(join(fresh, engine), ours);
+
+await buildPage(join(fresh, 'src', 'studio', 'web'));
 
 remove(dist);
 renameSync(fresh, dist);

@@ -21,6 +21,8 @@ const host = /^src\/(host|engines)\//;
 const parts = /^src\/(executors|models|context|policy|hooks|tools|stores|telemetry|drawing)\//;
 const top = /^src\/((index|builtins)\.ts$|(define|surfaces|cli|studio|testing)\/)/;
 
+const page = /^src\/studio\/web\//;
+
 /** Lowest first. A file stands on the first floor that holds it. */
 const floors: readonly Floor[] = [
   { name: '0 contracts', holds: contracts, files: [], packages: [], io: false },
@@ -35,6 +37,13 @@ const floors: readonly Floor[] = [
   },
   { name: '3b host and engines', holds: host, files: [contracts, kernel, machines], packages: 'any', io: true },
   { name: '3c parts', holds: parts, files: [contracts, kernel], packages: 'any', io: true },
+  {
+    name: 'the page',
+    holds: page,
+    files: [contracts, kernel, /^src\/studio\/wire\.ts$/, /^src\/drawing\/(font|lit-states|style)\.ts$/],
+    packages: ['react', 'react-dom'],
+    io: false,
+  },
   {
     name: '4 top',
     holds: top,
