@@ -484,11 +484,16 @@ export const executorCases: readonly ExecutorCase[] = bounded([
     async run(make, setup) {
       let steer = () => {};
       const turns = [calls(['c1', 'look']), { text: 'done' }];
-      const tools = [look(() => (steer(), 'seen'))];
+      const tools = [
+        look(() => {
+          steer();
+          return 'seen';
+        }),
+      ];
       const { events } = await runOnce(prepare(make, setup, { turns }, { tools }), (_, run) => {
         steer = () => run.steer({ message: 'hurry' });
       });
-      const steered = events.findIndex((event) => event._meta?.['steered'] === true);
+      const steered = events.findIndex((event) => event._meta?.steered === true);
       ok(steered > events.findIndex(({ type }) => type === 'tool_response'), 'it does not stand behind the answer');
       deepStrictEqual((events[steered] as AgentEvent<'message'>).content, [{ type: 'text', text: 'hurry' }]);
       checkEnd(events, 'completed');
