@@ -59,7 +59,7 @@ const heavy = ['elkjs', 'ajv', 'yaml', 'openai', '@google/genai', 'jiti', '@mode
 /** Code that stands on ADK is loaded when an agent of ADK first runs; what is loaded with the host knows its types only. */
 const onAdk = /^src\/executors\/adk\//;
 const adkFree =
-  /^src\/executors\/adk\/(binding|brands|executor|failure|own-tools|parts|reader|schema|tool-names|translate)\.ts$/;
+  /^src\/executors\/adk\/(binding|brands|call-args|executor|failure|own-tools|parts|reader|schema|tool-names|translate)\.ts$/;
 
 /** Not among our dependencies: a user's own, or for tests only. */
 const forbidden = ['zod', 'arktype', 'fast-check', 'vitest', 'typescript'];
