@@ -26,6 +26,8 @@ const steps = [
   { name: 'build', command: [join(root, 'scripts', 'build.mjs')] },
   // After the build: the examples import the package by its name, and so see the types that users get.
   { name: 'types', command: [tsc, '--noEmit'] },
+  // Studio's page runs in a browser: it sees other globals.
+  { name: 'page', command: [tsc, '--noEmit', '-p', join(root, 'src', 'studio', 'web')] },
   { name: 'knip', command: [binOf('knip', 'knip'), '--no-progress'] },
   {
     name: 'tests',

@@ -86,6 +86,33 @@ function createProgram({
       done(await runCommand({ ...options, file, prompt }, io, await runParts(io)));
     });
 
+  command(
+    'chat <file>',
+    'Talk with a team or an agent: many exchanges with one session.',
+    'troupe chat team.yaml --mode plan',
+  )
+    .option('-m, --model <model>', 'the model of every agent, as gemini/gemini-flash-latest')
+    .option('--mode <mode>', 'permission mode: default, auto_edit, autonomous, plan or dont_ask')
+    .option('--policy <file>', 'a file of rules (file#sha256=… pins it); may be given more than once', collect)
+    .option('--script <file>', 'answer every model call from a script (YAML or JSON): no key, no network')
+    .option('--models <file>', 'aliases, prices and fallbacks of models (YAML or JSON)')
+    .option('--max-budget-usd <amount>', 'end a run before the session costs more')
+    .option('--root <folder>', 'the folder that workspace tools work in (default: the current one)')
+    .option('--session <id>', 'a stored session to go on with')
+    .option('--store <dir>', 'the directory that keeps the session (default: .troupe)')
+    .option('--ephemeral', 'keep nothing')
+    .option('--trust', 'trust what the folder brings (hooks, agents, policy, MCP servers), for this chat')
+    .option('--studio', 'show the session in a local web page as long as the chat goes on')
+    .option('--json', 'print the events as JSON lines on stdout, and nothing else there')
+    .option('-y, --yes', 'say yes to every tool that asks for confirmation')
+    .option('--no', 'say no to every tool that asks for confirmation')
+    .addHelpText('after', chatHelp)
+    .action(async (file: string, options: RunFlags & { session?: string }) => {
+      const { chatCommand } = await import('./chat.js');
+      const { runParts } = await import('./parts.js');
+      done(await chatCommand({ ...options, file }, io, await runParts(io)));
+    });
+
   command('serve <file>', 'Serve a team to other programs.', 'troupe serve team.yaml --a2a --port 4000')
     .option('--a2a', 'over A2A: agents of other frameworks can call the team')
     .option('--port <number>', 'the port to listen on (default: any that is free)')
@@ -390,6 +417,12 @@ code is still that of the run. --yes and --no answer confirmations of tools; oth
 nobody can be asked.
 Ctrl-C aborts the run, a second one ends the process at once. A reader that leaves early (| head -1) changes nothing:
 the run completes, and the exit code is its own.${exitCodeHelp}`;
+
+const chatHelp = `
+A line is a message; /help lists what else there is (/plan, /mode, /model, /fork, /rewind, /exit). While a run is on, what
+is typed steers it. Ctrl-C stops the run, a second one ends the process at once.
+Without a terminal every line of stdin is a message, and a run that does not complete ends the chat.
+The exit code is that of the last run.${exitCodeHelp}`;
 
 const trustHelp = `
 What a folder brings in .troupe (agents, hooks.yaml, settings.yaml with MCP servers, policy.toml) counts only when the

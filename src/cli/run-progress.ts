@@ -14,6 +14,10 @@ export interface RunProgress {
   show(event: OpenAgentEvent): void | Promise<void>;
   /** A sentence for the person, beside the events. */
   say(sentence: string): void;
+  /** Whether the text stands on the screen already. Absent: nothing of the result does. */
+  hasShown?(text: string): boolean;
+  /** Text for stdout, where others write there too. */
+  print?(text: string): void;
   /** Leaves the screen to a question; what there is to show meanwhile comes with `resume`. */
   pause(): void;
   resume(): void;

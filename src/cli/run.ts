@@ -1,24 +1,22 @@
 import { isAbsolute, join, resolve } from 'node:path';
-import type { AgentEvent } from '../contracts/events.js';
 import type { AgentDefinition, ModelInterface, SessionProvider, ToolDefinition, Toolset } from '../contracts/index.js';
 import type { Project, ProjectOptions } from '../define/project/project.js';
-import type { Host, HostOptions, Run, RunResult } from '../host/types.js';
+import type { Host, HostOptions, Run, RunOptions } from '../host/types.js';
 import { throwProblems } from '../kernel/errors.js';
 import type { PolicyRuleSet } from '../kernel/policy-rules.js';
-import { createRunModel } from '../kernel/run-model.js';
 import { chooseModel, withModelHint } from './choose-model.js';
-import { type CommandIo, showCursor } from './command-io.js';
+import type { CommandIo } from './command-io.js';
 import type { PreviewCall } from './edit-call.js';
-import { exitCodeOf, exitCodes } from './exit-codes.js';
+import { exitCodeOf } from './exit-codes.js';
+import { type Follow, followRun } from './follow-run.js';
 import type { ModelSettings } from './models-file.js';
-import { visibleLine, visibleLines } from './plain-text.js';
+import { visibleLine } from './plain-text.js';
 import { readPolicyFiles } from './policy-files.js';
 import { projectFor } from './project-trust.js';
-import { createQuestionDesk } from './question-desk.js';
 import type { Prompter } from './question-form.js';
 import { inputOf, readPrompt } from './read-prompt.js';
 import { badUse } from './report-error.js';
-import { createRunProgress, type RunProgress } from './run-progress.js';
+import { watchSignals } from './signal-watch.js';
 import type { TrustParts } from './trust.js';
 import { untilSignal } from './until-signal.js';
 
@@ -79,11 +77,42 @@ const foreignModes = ['autoEdit', 'acceptEdits', 'yolo', 'bypassPermissions', 'd
  * Questions are asked when stdin and stderr are terminals; otherwise they are denied.
  */
 export async function runCommand(command: RunCommand, io: CommandIo, parts: RunParts): Promise<number> {
+  const begin = () => (command.resume === undefined ? readPrompt(command.prompt, io) : Promise.resolve(''));
+  return withTeam(command, io, parts, begin, async (team, prompt) => {
+    const run = await startRun(team, prompt, command);
+    team.follow.signals.stopRun = () => run.abort('interrupted');
+    const { reason } = await followRun(run, command, io, team.follow);
+    if (command.studio === true) {
+      team.follow.signals.off();
+      void io.stderr.write('the run has ended; Studio stays open until Ctrl-C\n');
+      await untilSignal(io);
+    }
+    return exitCodeOf(reason);
+  });
+}
+
+/** What a command works with: its team on a host of its own. */
+export interface Team {
+  host: Host;
+  definition: AgentDefinition;
+  isScripted: boolean;
+  /** What the command line says about every run. */
+  options: RunOptions;
+  follow: Follow;
+}
+
+/** Everything up to the run: `begin` comes first, `use` when there is a host. The host is closed behind it. */
+export async function withTeam<Begun>(
+  command: Omit<RunCommand, 'prompt' | 'resume'>,
+  io: CommandIo,
+  parts: RunParts,
+  begin: () => Promise<Begun>,
+  use: (team: Team, begun: Begun) => Promise<number>,
+): Promise<number> {
   const maxBudgetUsd = checkOptions(command);
-  let stopRun: (() => void) | undefined;
-  const signals = watchSignals(io, () => stopRun);
+  const signals = watchSignals(io);
   try {
-    const prompt = command.resume === undefined ? await readPrompt(command.prompt, io) : '';
+    const begun = await begin();
     const canAsk = io.stdin.isTTY === true && io.stderr.isTTY;
     const project = await projectFor(
       { folder: io.cwd },
@@ -117,25 +146,19 @@ export async function runCommand(command: RunCommand, io: CommandIo, parts: RunP
         const { url } = await host.inspectServer();
         void io.stderr.write(`Studio is at ${url}\n`);
       }
-      const run = await startRun(host, loaded.definition, prompt, {
-        command,
-        maxBudgetUsd,
-        isScripted: scripted !== undefined,
-      });
-      stopRun = () => run.abort('interrupted');
-      const code = await followRun(run, command, io, {
-        prompter: canAsk ? parts.prompter : undefined,
-        preview: previewWith(tools),
-        signals,
-      });
-      if (command.studio === true) {
-        signals.off();
-        void io.stderr.write('the run has ended; Studio stays open until Ctrl-C\n');
-        await untilSignal(io);
-      }
-      return code;
+      const isScripted = scripted !== undefined;
+      return await use(
+        {
+          host,
+          definition: loaded.definition,
+          isScripted,
+          options: runOptions(loaded.definition, { command, maxBudgetUsd, isScripted }),
+          follow: { prompter: canAsk ? parts.prompter : undefined, preview: previewWith(tools), signals },
+        },
+        begun,
+      );
     } finally {
-      stopRun = undefined;
+      signals.stopRun = undefined;
       await host.close();
     }
   } finally {
@@ -161,25 +184,33 @@ async function serverTools({ mcpServers }: Project, parts: RunParts): Promise<re
   return Object.keys(mcpServers).length === 0 ? [] : [await parts.mcpTools(mcpServers)];
 }
 
-async function startRun(
-  host: Host,
+function runOptions(
   definition: AgentDefinition,
-  prompt: string,
-  { command, maxBudgetUsd, isScripted }: { command: RunCommand; maxBudgetUsd: number | undefined; isScripted: boolean },
-): Promise<Run> {
-  const { model: asked, script, mode, resume } = command;
+  {
+    command: { model: asked, script, mode },
+    maxBudgetUsd,
+    isScripted,
+  }: { command: Pick<RunCommand, 'model' | 'script' | 'mode'>; maxBudgetUsd: number | undefined; isScripted: boolean },
+): RunOptions {
   const model = chooseModel({ definition, asked, script, isScripted });
-  const options = {
+  return {
     ...(mode === undefined ? {} : { permissionMode: mode }),
     ...(model === undefined ? {} : { model }),
     ...(maxBudgetUsd === undefined ? {} : { maxBudgetUsd }),
   };
+}
+
+async function startRun(
+  { host, definition, options, isScripted }: Team,
+  prompt: string,
+  { resume, ephemeral }: RunCommand,
+): Promise<Run> {
   try {
     if (resume !== undefined)
       return await host.resume(resume.id, { ...options, agent: definition, repair: resume.repair });
     return host.run(definition, inputOf(prompt, definition.descriptor), {
       ...options,
-      ...(command.ephemeral === true ? { ephemeral: true } : {}),
+      ...(ephemeral === true ? { ephemeral: true } : {}),
     });
   } catch (thrown) {
     throw withModelHint(thrown, { isScripted });
@@ -187,7 +218,7 @@ async function startRun(
 }
 
 /** What does not load stops the run before it begins. */
-async function readPolicies({ policy = [] }: RunCommand, io: CommandIo): Promise<PolicyRuleSet[]> {
+async function readPolicies({ policy = [] }: Pick<RunCommand, 'policy'>, io: CommandIo): Promise<PolicyRuleSet[]> {
   const { sets, problems } = await readPolicyFiles(policy, io);
   throwProblems(problems, 'POLICY_INVALID');
   return sets;
@@ -206,106 +237,19 @@ function previewWith(tools: readonly ToolDefinition[]): PreviewCall {
     (await tools.find((tool) => tool.name === name)?.preview?.(args as never, { signal })) ?? {};
 }
 
-interface Follow {
-  preview: PreviewCall;
-  prompter: RunParts['prompter'] | undefined;
-  signals: SignalWatch;
+/** Wrong use where there is no such permission mode. */
+export function assertMode(mode: string): void {
+  if (![...modes, ...foreignModes].includes(mode)) throw badUse(`no mode "${mode}": choose one of ${modes.join(', ')}`);
 }
 
-async function followRun(
-  run: Run,
-  command: RunCommand,
-  io: CommandIo,
-  { prompter, preview, signals }: Follow,
-): Promise<number> {
-  const { model: view, fold } = createRunModel();
-  const progress = createRunProgress(view, io, { json: command.json === true });
-  signals.onFirst = () => progress.say('stopping the run; once more ends it at once');
-  const desk = createQuestionDesk({
-    run,
-    confirmations: command.yes === true ? 'yes' : command.no === true ? 'no' : 'ask',
-    prompter,
-    preview,
-    screen: progress,
-    isAnsweredElsewhere: command.studio === true,
-    onInterrupt: () => signals.raise(),
-  });
-  // Wrong use rejects both the iterator and the result: one of them is enough to hear of it.
-  run.result.catch(() => {});
-  try {
-    for await (const event of run) {
-      fold(event);
-      desk.see(event);
-      const behind = progress.show(event);
-      if (behind !== undefined) await behind;
-    }
-  } finally {
-    await desk.close().finally(() => progress.end());
-  }
-  const result = await run.result;
-  if (command.json !== true) await showResult(result, progress, io);
-  return exitCodeOf(result.reason);
-}
-
-/** The text on stdout: as it is for a file or a program, neutralised for a terminal. */
-async function showResult(result: RunResult, progress: RunProgress, io: CommandIo): Promise<void> {
-  if (result.text !== '') {
-    const text = io.stdout.isTTY ? visibleLines(result.text) : result.text;
-    await io.stdout.write(text.endsWith('\n') ? text : `${text}\n`);
-  }
-  if (!result.ok) progress.say(endSentence(result));
-}
-
-function endSentence({ reason, data }: RunResult): string {
-  const { code, message, limit, used } = data as AgentEvent<'stream_end'>['data'] & object;
-  if (reason === 'failed')
-    return `the run failed${code === undefined ? '' : ` with ${code}`}${message === undefined ? '' : `: ${message}`}`;
-  if (reason === 'aborted') return 'the run was aborted';
-  if (reason === 'refusal') return 'the model refused';
-  return `the run ended with ${reason}${limit === undefined ? '' : ` (limit ${limit}${used === undefined ? '' : `, used ${used}`})`}`;
-}
-
-function checkOptions(command: RunCommand): number | undefined {
+function checkOptions(command: Omit<RunCommand, 'prompt'>): number | undefined {
   if (command.yes === true && command.no === true) throw badUse('--yes and --no exclude each other: give one of them');
   if (command.ephemeral === true && command.store !== undefined)
     throw badUse('--store and --ephemeral exclude each other: give one of them');
-  if (command.mode !== undefined && ![...modes, ...foreignModes].includes(command.mode))
-    throw badUse(`no mode "${command.mode}": choose one of ${modes.join(', ')}`);
+  if (command.mode !== undefined) assertMode(command.mode);
   if (command.maxBudgetUsd === undefined) return undefined;
   const budget = Number(command.maxBudgetUsd);
   if (command.maxBudgetUsd.trim() === '' || !Number.isFinite(budget) || budget <= 0)
     throw badUse(`--max-budget-usd takes an amount above 0, as 0.50, not "${command.maxBudgetUsd}"`);
   return budget;
-}
-
-interface SignalWatch {
-  /** Called at the first signal while a run is on. */
-  onFirst: () => void;
-  /** As if the signal had come: Ctrl-C in a form does not raise one. */
-  raise(): void;
-  off(): void;
-}
-
-/** The first signal aborts the run, the second ends the process at once; so does the first while no run is on. */
-function watchSignals(io: CommandIo, stopRun: () => (() => void) | undefined): SignalWatch {
-  let raised = false;
-  const watch: SignalWatch = {
-    onFirst: () => {},
-    raise() {
-      const stop = stopRun();
-      if (raised || stop === undefined) {
-        if (io.stderr.isTTY) io.stderr.write(showCursor);
-        io.exitNow(exitCodes.aborted);
-        return;
-      }
-      raised = true;
-      watch.onFirst();
-      stop();
-    },
-    off() {
-      for (const takeOff of handlers) takeOff();
-    },
-  };
-  const handlers = (['SIGINT', 'SIGTERM', 'SIGHUP'] as const).map((signal) => io.onSignal(signal, () => watch.raise()));
-  return watch;
 }

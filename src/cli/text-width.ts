@@ -61,6 +61,25 @@ export function cutToWidthFromEnd(text: string, columns: number): string {
   return `…${kept}`;
 }
 
+/** `text` as rows of at most `columns`, as a terminal wraps it; one empty row where it is empty. */
+export function wrapToWidth(text: string, columns: number): string[] {
+  if (displayWidth(text) <= columns) return [text];
+  const rows: string[] = [];
+  let row = '';
+  let used = 0;
+  for (const { segment } of graphemes.segment(text)) {
+    const width = graphemeWidth(segment);
+    if (used + width > columns && row !== '') {
+      rows.push(row);
+      row = '';
+      used = 0;
+    }
+    row += segment;
+    used += width;
+  }
+  return [...rows, row];
+}
+
 function graphemeWidth(grapheme: string): number {
   if (zeroWidth.test(grapheme)) return 0;
   if (/\p{Emoji_Presentation}|\ufe0f/u.test(grapheme)) return 2;

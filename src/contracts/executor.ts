@@ -153,7 +153,11 @@ export interface Executor {
   readonly capabilities?: readonly string[];
   /** True: it runs its own model or tools out of the host's sight. Refused unless a policy rule grants it. */
   readonly opaque?: boolean;
-  /** True: it keeps the conversation itself, and what the host forgets of it is not forgotten there. */
+  /**
+   * True: it keeps the conversation itself: what the host forgets of it is not forgotten there, and it knows nothing of
+   * one that it has not had. A run that broke off begins anew with it, or, where something was done by then that may not
+   * be done twice, fails with `CANNOT_RESUME`.
+   */
   readonly keepsContext?: boolean;
   close?(): void | Promise<void>;
 }

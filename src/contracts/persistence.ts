@@ -79,6 +79,8 @@ export interface SessionHandle {
   readonly head?: SessionHead;
   /** What could not be read, in the order of the log; known once the session is open. */
   readonly gaps?: readonly LogGap[];
+  /** Whether somebody writes the session now, this handle or another, here or in another process. */
+  isWritten?(): boolean | Promise<boolean>;
   /** Becomes the writer without writing. */
   lock?(): void | Promise<void>;
   /** Every `seq` up to this one may be given out from now on: also those of events that are never stored. */

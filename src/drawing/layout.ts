@@ -1,11 +1,11 @@
 import type { ElkEdgeSection, ElkExtendedEdge, ElkNode } from 'elkjs/lib/elk-api.js';
 import { visibleLine } from '../kernel/visible-text.js';
 import { layOut } from './elk.js';
+import { FONT } from './font.js';
 import { upwardArrows } from './order.js';
 import type { Arrow, Box, Drawing } from './picture.js';
 import { cutText, textWidth } from './text-size.js';
 
-export const FONT = { name: 13, detail: 11, label: 11, line: 15, nameLine: 18 } as const;
 const PAD = { x: 12, y: 8 } as const;
 const LONGEST = { name: 260, detail: 300, label: 230 } as const;
 const DOT = 10;

@@ -1,4 +1,4 @@
-import { FONT } from './layout.js';
+import { FONT } from './font.js';
 
 /** Colours are variables, so that a page may set its own; without any they follow the viewer. */
 export const DRAWING_STYLE = [

@@ -1,5 +1,6 @@
 import { visibleLine } from '../kernel/visible-text.js';
-import { FONT, layOutDrawing, type PlacedArrow, type PlacedBox } from './layout.js';
+import { FONT } from './font.js';
+import { layOutDrawing, type PlacedArrow, type PlacedBox } from './layout.js';
 import type { Drawing } from './picture.js';
 import { DRAWING_STYLE } from './style.js';
 

@@ -1,7 +1,9 @@
-import type { AgentEvent } from '../contracts/index.js';
+import type { AgentEvent, SessionHandle } from '../contracts/index.js';
 import { TroupeError } from '../kernel/errors.js';
 import type { MergeReader } from '../kernel/merge-reader.js';
 import { assertSessionId } from '../kernel/session-id.js';
+import { waitFor } from './durable-reader.js';
+import { followLog } from './follow-log.js';
 import type { HostCore } from './host-core.js';
 import { fromStart, loggedEvents } from './replay.js';
 import type { Tree } from './thread.js';
@@ -43,6 +45,8 @@ export async function* attach(
       for (let step = await live.next(); !step.done; step = await live.next()) {
         const { value: event } = step;
         if (event.seq <= last) continue;
+        const durable = waitFor(tree, event);
+        if (durable !== undefined) await durable;
         yield event;
         last = event.seq;
         if (event.type === 'stream_end' && event.threadId === undefined && isBetweenRuns(tree, last)) return;
@@ -65,20 +69,19 @@ async function* stored(host: HostCore, sessionId: string, after: Position): Asyn
   await host.closing.get(sessionId);
   const handle = await host.store.load(sessionId);
   try {
-    let from = typeof after === 'number' ? after : 0;
-    let isAfter = typeof after !== 'string';
-    for await (const event of handle.events) {
-      if (isAfter) {
-        if (event.seq > from) yield fromStart(event, from);
-      } else if (event.id === after) {
-        isAfter = true;
-        from = event.seq;
-      }
+    const from = typeof after === 'string' ? await seqOf(handle, after) : (after ?? 0);
+    if (from === undefined) throw unknownPosition(sessionId, after);
+    for await (const event of followLog(host, handle)) {
+      if (event.seq > from) yield fromStart(event, from);
     }
-    if (!isAfter) throw unknownPosition(sessionId, after);
   } finally {
     await handle.close();
   }
+}
+
+async function seqOf(handle: SessionHandle, eventId: string): Promise<number | undefined> {
+  for await (const event of handle.events) if (event.id === eventId) return event.seq;
+  return undefined;
 }
 
 async function positionOf(tree: Tree, after: Position): Promise<number> {

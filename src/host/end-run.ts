@@ -42,6 +42,14 @@ export function forceInTime(tree: Tree): void {
   tree.cancelForce ??= clock.schedule(() => forceLate(tree), abortTimeoutMs);
 }
 
+/** Whether its run, or one above it, is being stopped. */
+export function isBeingStopped(thread: Thread): boolean {
+  for (let at: Thread | undefined = thread; at !== undefined; at = at.parent) {
+    if (at.run?.stop !== undefined) return true;
+  }
+  return false;
+}
+
 /** Cuts off what was told to stop and has not ended in time, children first; waits on for what has time left. */
 function forceLate(tree: Tree): void {
   const { clock, abortTimeoutMs } = tree.host;

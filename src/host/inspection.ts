@@ -4,6 +4,7 @@ import type {
   AgentEvent,
   AgentEventDraft,
   ElicitationAnswer,
+  ElicitationRequest,
   LogGap,
   SessionUpdateData,
   SteerData,
@@ -21,8 +22,16 @@ export interface OpenSession {
   readonly sessionId: string;
   readonly agentName: string;
   readonly isRunning: boolean;
-  readonly pending: number;
+  /** What waits for an answer, oldest first. */
+  readonly questions: readonly OpenQuestion[];
   readonly lastSeq: number;
+}
+
+export interface OpenQuestion {
+  readonly request: ElicitationRequest;
+  /** Empty for the root. */
+  readonly threadId: string;
+  readonly agentName: string;
 }
 
 /** One step of an actor of a session: of the session's machine, or of the composition that carries its run. */
@@ -146,7 +155,11 @@ const openSession = ({ sessionId, root, questions, merge }: Tree): OpenSession =
   sessionId,
   agentName: root.agent.definition.name,
   isRunning: root.run !== undefined,
-  pending: questions.size,
+  questions: [...questions.values()].map(({ request, thread }) => ({
+    request,
+    threadId: thread.threadId ?? '',
+    agentName: thread.agent.definition.name,
+  })),
   lastSeq: merge.seq,
 });
 

@@ -96,6 +96,7 @@ function createFold(agent: CompiledAgent, stored: Readonly<Bag>) {
     else run.take(event);
     if (event.type === 'stream_end') {
       run = undefined;
+      history.closeOpen();
       end = { reason: event.reason, data: event.data ?? {} };
     }
     if (event.type === 'initialize') {
@@ -114,6 +115,7 @@ function createFold(agent: CompiledAgent, stored: Readonly<Bag>) {
     const values = createStateScope({
       declaration: agent.declaration,
       values: { ...sharedKeys(stored), ...state },
+      isOpen: agent.opensState,
     }).values();
     return createRunFold({ agent, history, values, spawned, spentUsd, spentTokens });
   }
@@ -134,6 +136,9 @@ function createFold(agent: CompiledAgent, stored: Readonly<Bag>) {
           break;
         case 'elicitation_response':
           always.answer(event);
+          break;
+        case 'custom':
+          if (event.kind === 'tool_started') always.start((event.data as { requestId?: unknown }).requestId);
           break;
         case 'usage':
           spentUsd += event.cost?.usd ?? 0;
@@ -172,10 +177,17 @@ function createFold(agent: CompiledAgent, stored: Readonly<Bag>) {
 function createAlwaysFold() {
   const asked = new Map<string, Bag>();
   const keys = new Set<string>();
+  /** Calls that run: what is asked for their sake their tools ask. */
+  const started = new Set<unknown>();
   return {
     keys,
-    ask({ requestId, kind, context }: AgentEvent<'elicitation_request'>): void {
-      if (kind === 'tool_confirmation' && context !== undefined) asked.set(requestId, context);
+    start(requestId: unknown): void {
+      started.add(requestId);
+    },
+    ask({ requestId, kind, context, _meta }: AgentEvent<'elicitation_request'>): void {
+      if (kind !== 'tool_confirmation' || context === undefined) return;
+      // Only the host asks for approval, before a call begins: neither a tool nor an agent gives itself one for always.
+      if (_meta?.executorRequestId === undefined && !started.has(context.toolRequestId)) asked.set(requestId, context);
     },
     answer({ requestId, action, content }: AgentEvent<'elicitation_response'>): void {
       const context = asked.get(requestId);

@@ -1,5 +1,6 @@
 import type { AgentEvent } from '../contracts/index.js';
 import type { MergeReader } from '../kernel/merge-reader.js';
+import { durably } from './durable-reader.js';
 import type { Tree } from './thread.js';
 
 /**
@@ -47,7 +48,8 @@ export function fromStart(event: AgentEvent, after: number): AgentEvent {
 export function consumeAfter(tree: Tree, after: number): MergeReader | undefined {
   const taken = tree.merge.consume();
   if (taken === undefined) return undefined;
-  return taken.complete ? taken.reader : withPrefix(loggedEvents(tree, after), taken.reader);
+  const reader = taken.complete ? taken.reader : withPrefix(loggedEvents(tree, after), taken.reader);
+  return tree.handle === undefined ? reader : durably(tree, reader);
 }
 
 function withPrefix(prefix: AsyncGenerator<AgentEvent>, reader: MergeReader): MergeReader {

@@ -168,7 +168,7 @@ class HostRun<Output> implements Run<Output> {
     this.#reader?.finish();
     const { result, usage = {}, cost } = end.data;
     const text = typeof result === 'string' ? result : result === undefined ? '' : JSON.stringify(result);
-    this.#resolve({
+    const resolved: RunResult<Output> = {
       ok: end.reason === 'completed',
       reason: end.reason,
       text,
@@ -177,7 +177,11 @@ class HostRun<Output> implements Run<Output> {
       ...(cost !== undefined && { cost }),
       data: end.data,
       sessionId: this.sessionId,
-    });
+    };
+    // Told once it is durable, like the end itself.
+    const durable = this.#tree?.pendingWrites;
+    if (durable === undefined) this.#resolve(resolved);
+    else void durable.then(() => this.#resolve(resolved));
   }
 
   [Symbol.asyncIterator](): AsyncIterator<AgentEvent, void> {

@@ -68,6 +68,8 @@ class SessionTree implements Tree {
   busy = 0;
   pauseCheckScheduled = false;
   pendingWrites: Tree['pendingWrites'];
+  writesLater = false;
+  reservedSeq = 0;
   cancelForce: Tree['cancelForce'];
   onPaused: Tree['onPaused'];
   onRunEnded: Tree['onRunEnded'];
@@ -95,8 +97,10 @@ class SessionTree implements Tree {
     this.handle = options.handle;
     this.settings = options.settings;
     this.runTools = options.runTools;
+    const { seq = 0, handle } = options;
     const gate = host.lifecycle?.gateOf(this);
-    this.merge = createEventMerge<Thread>({ stamp: host.stamp, seq: options.seq ?? 0, log: LOG, gate });
+    const reservedSeq = handle?.reserve === undefined ? Number.POSITIVE_INFINITY : seq;
+    this.merge = createEventMerge<Thread>({ stamp: host.stamp, seq, log: LOG, gate, reservedSeq });
   }
 
   get questions(): Tree['questions'] {
@@ -120,7 +124,7 @@ class SessionTree implements Tree {
   }
 }
 
-const LOG = { append: keep };
+const LOG = { append: keep, reserve };
 
 /** A thread without an actor. Its state starts from its parent's as it is at this moment. */
 export function createThread(
@@ -220,7 +224,25 @@ function keep(event: AgentEvent, thread: Thread): void {
     tree.storeError ??= describeError(thrown, 'STORE_FAILED');
     return;
   }
-  if (written === undefined) return;
+  if (written !== undefined) noteWrite(tree, written);
+}
+
+/** Positions beyond those that are stored: whoever goes on with the log gives none of them out again. */
+function reserve(toSeq: number, { tree }: Thread): void {
+  const note = () => {
+    tree.reservedSeq = toSeq;
+  };
+  try {
+    const written = tree.handle?.reserve?.(toSeq);
+    if (written instanceof Promise) noteWrite(tree, written.then(note));
+    else note();
+  } catch (thrown) {
+    tree.storeError ??= describeError(thrown, 'STORE_FAILED');
+  }
+}
+
+function noteWrite(tree: Tree, written: Promise<void>): void {
+  tree.writesLater = true;
   const before = tree.pendingWrites;
   const all: Promise<void> = Promise.all([before, written]).then(
     () => {

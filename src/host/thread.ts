@@ -252,6 +252,10 @@ export interface Tree {
   pauseCheckScheduled: boolean;
   /** Resolves once every appended event is durable; undefined when all are. */
   pendingWrites: Promise<void> | undefined;
+  /** The store takes its time: what is appended is durable later. */
+  writesLater: boolean;
+  /** Positions up to this one are given out once, whatever happens. */
+  reservedSeq: number;
   cancelForce: (() => void) | undefined;
   onPaused: (() => void) | undefined;
   onRunEnded: ((end: RunEnd) => void) | undefined;

@@ -6,7 +6,7 @@ import { beginActivity, endActivity } from './activity.js';
 import { endRun } from './end-run.js';
 import { publishFault } from './fault.js';
 import { recoverCall } from './recovery/recover-call.js';
-import { publish } from './session-tree.js';
+import { enter, leave, publish } from './session-tree.js';
 import { commitUpdates } from './state-updates.js';
 import type { RunRecord, Thread } from './thread.js';
 import { type Call, cancelCalls, respond, whenDone } from './tool-call.js';
@@ -115,10 +115,7 @@ export function beginCalls(thread: Thread, pool: Pool): PoolEffect<StopOrder> {
     const noSpace = calls.find((call) => call.result?.errorType === 'no_space_left');
     if (noSpace !== undefined) return fail('NO_SPACE_LEFT', `${noSpace.name}: no space left on the device`);
     const ending = calls.find((call) => call.ending !== undefined)?.ending;
-    if (ending === undefined) {
-      pool.report({ type: 'calls.settled' });
-      return;
-    }
+    if (ending === undefined) return goOn();
     if (ending.failure !== undefined) return fail(ending.failure.code, ending.failure.message);
     const escalate = calls.find((call) => call.ending?.escalate !== undefined)?.ending?.escalate;
     if (escalate !== undefined) {
@@ -142,6 +139,22 @@ export function beginCalls(thread: Thread, pool: Pool): PoolEffect<StopOrder> {
     }
     // It was held to the schema when it was given.
     endRun(thread, { reason: 'completed', data: { result: ending.complete?.value } });
+  }
+
+  /** What somebody outside has answered is durable before a model is told. */
+  function goOn(): void {
+    const { tree } = thread;
+    const durable = tree.pendingWrites;
+    const report = () => {
+      if (thread.run === run) pool.report({ type: 'calls.settled' });
+    };
+    if (durable === undefined || !calls.some((call) => call.isOutside)) return report();
+    enter(tree);
+    void durable.then(() => {
+      // Stopped meanwhile it has ended by that.
+      if (run.stop === undefined) report();
+      leave(tree);
+    });
   }
 
   function fail(code: string, message: string): void {

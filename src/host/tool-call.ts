@@ -61,6 +61,8 @@ export interface Call extends Activity {
   questions: Set<Question> | undefined;
   /** A child works on it: it is answered once the child has settled. */
   isDelegated: boolean;
+  /** Somebody outside brings its result. */
+  isOutside: boolean;
   /** Lets a waiting execution go: a consumer's answer, an abort. */
   answer: ((result: ToolResultData) => void) | undefined;
   result: ToolResultData | undefined;
@@ -126,6 +128,7 @@ export function makeCall(thread: Thread, run: RunRecord, identity: CallIdentity)
     tail: undefined,
     questions: undefined,
     isDelegated: false,
+    isOutside: false,
     answer: undefined,
     result: undefined,
     ending: undefined,

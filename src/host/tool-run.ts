@@ -101,6 +101,7 @@ async function runEntry(call: Call): Promise<ToolOutcome> {
 /** Waits for a `tool_result` from outside; meanwhile nothing of this call is under way. */
 function askOutside(call: Call): Promise<ToolResultData> {
   if (isDone(call)) return Promise.resolve(errorResult('cancelled', 'cancelled'));
+  call.isOutside = true;
   const { tree } = call.thread;
   return new Promise((resolve) => {
     let isAnswered = false;

@@ -30,6 +30,7 @@ import type { PaidCall } from './model-budget.js';
 import { TurnModelCalls } from './model-calls.js';
 import { inMode } from './plan-mode.js';
 import { ask, type QuestionDraft } from './questions.js';
+import { inboxAnew } from './recovery/begin-anew.js';
 import { publish } from './session-tree.js';
 import { commitUpdates } from './state-updates.js';
 import type { RunEnd, RunRecord, Thread } from './thread.js';
@@ -91,12 +92,13 @@ export class Turn implements TurnContext, Activity {
       if (this.isCut) return undefined;
       thread.executor = createExecutor(thread);
     }
+    const anew = thread.past === undefined ? undefined : inboxAnew(thread, run);
     if (this.toolsOff) {
       this.cancelGrace = this.clock.schedule(() => stopRun(thread, run.reached as RunEnd), GRACE_MS);
     }
     this.work(true);
     try {
-      const end = await this.listen(thread.executor, inbox);
+      const end = await this.listen(thread.executor, anew ?? inbox);
       if (this.asking !== undefined) await Promise.all(this.asking);
       return end;
     } finally {

@@ -3,7 +3,7 @@ import type { SessionEvent, StopOrder } from '../../machines/session.events.js';
 import type { TurnEnd } from '../contracts/index.js';
 import { describeError } from '../kernel/errors.js';
 import { endActivity } from './activity.js';
-import { endRun, forcedEnd } from './end-run.js';
+import { endRun, forcedEnd, isBeingStopped } from './end-run.js';
 import { limitEnd, spentEnd } from './limits.js';
 import { watchLoops } from './loop-watch.js';
 import { bestResult, checkOutput } from './output.js';
@@ -50,7 +50,8 @@ export function beginTurn(thread: Thread, report: (event: SessionEvent) => void)
     thread.resumeTurn = resume;
     run.cutTurn = cut;
     recovery?.onBegin(() => {
-      if (!thread.isPaused) thread.resumeTurn?.();
+      // What is stopped from above, a part at a time, begins nothing meanwhile.
+      if (!thread.isPaused && !isBeingStopped(thread)) thread.resumeTurn?.();
     });
   } else start();
 

@@ -30,6 +30,8 @@ export interface OpenMessage {
 /** What the merge writes to: one call per event that is kept, not always in `seq` order. */
 export interface MergeLog<O extends Origin> {
   append(event: AgentEvent, origin: O): void;
+  /** Every `seq` up to this one may be given out from here on. */
+  reserve?(toSeq: number, origin: O): void;
 }
 
 export interface EventMerge<O extends Origin = Origin> {
@@ -76,6 +78,8 @@ export interface EventMergeOptions<O extends Origin> {
   log: MergeLog<O>;
   /** First `seq` is one more. Default 0. */
   seq?: number;
+  /** Positions up to this one may be given out although nothing is logged at them. Default: all. */
+  reservedSeq?: number;
   /** Room per thread, in events. Default 256. */
   highWater?: number;
   /** Room for all threads together. Default 4,096. */
@@ -131,6 +135,7 @@ class Merge<O extends Origin> implements EventMerge<O>, MergeSource {
   readonly #totalHighWater: number;
   readonly #observerLag: number;
   readonly #holdLimit: number;
+  #reservedSeq: number;
 
   constructor(options: EventMergeOptions<O>) {
     const {
@@ -141,8 +146,10 @@ class Merge<O extends Origin> implements EventMerge<O>, MergeSource {
       totalHighWater = 4096,
       observerLag = 8192,
       holdLimit = 1024,
+      reservedSeq = Number.POSITIVE_INFINITY,
       gate,
     } = options;
+    this.#reservedSeq = reservedSeq;
     this.#lastSeq = seq;
     this.#passage = gate && new Passage(gate, (event, origin) => this.#admit(event, origin));
     this.tail = { event: undefined, seq, origin: undefined, next: undefined };
@@ -210,7 +217,9 @@ class Merge<O extends Origin> implements EventMerge<O>, MergeSource {
   }
 
   show(origin: O, event: AgentEvent): void {
-    void this.#deliver(origin, event, false);
+    const deliver = () => void this.#deliver(origin, event, false);
+    if (this.#passage?.isHeld) this.#passage.behind(deliver);
+    else deliver();
   }
 
   record(origin: O, draft: AgentEventDraft): void {
@@ -379,6 +388,10 @@ class Merge<O extends Origin> implements EventMerge<O>, MergeSource {
   #deliver(origin: Origin, event: AgentEvent, mayWait: boolean): undefined | Promise<void> {
     // Whoever shows progress without waiting for room shows no more of it than there is room for.
     if (origin.waiting > this.#highWater && event.type === 'tool_update') return undefined;
+    if (event.seq > this.#reservedSeq) {
+      this.#reservedSeq = event.seq + RESERVED_AHEAD;
+      this.#log.reserve?.(this.#reservedSeq, origin as O);
+    }
     const entry: Entry = { event, seq: this.seq, origin: undefined, next: undefined };
     this.tail.next = entry;
     this.tail = entry;
@@ -452,6 +465,8 @@ class Merge<O extends Origin> implements EventMerge<O>, MergeSource {
 }
 
 const LAG_CHECK_EVERY = 1024;
+/** Positions that are reserved at once. */
+const RESERVED_AHEAD = 4096;
 /** Events in one round of the event loop that only a run which waits for nothing publishes. */
 const BUSY = 128;
 /** Entries that all observers together are shown in a round: of a busy one a part, else a number. */

@@ -42,6 +42,8 @@ export interface History {
   discard(messageId: string): void;
   /** A text that is too long for a model is shortened here; the log has all of it. */
   response(requestId: string, result: Response): void;
+  /** Answers what is open with an error: a damaged log has lost the answers, or a run has ended without them. */
+  closeOpen(): void;
   /** Puts `messages` in front: what another thread said before this one began. */
   preload(messages: readonly ModelMessage[]): void;
   /** Forgets all of it. */
@@ -151,6 +153,16 @@ class ThreadHistory implements History {
     this.#heldBack = undefined;
   }
 
+  closeOpen(): void {
+    const round = this.#round;
+    if (round === undefined || !this.#isOpen()) return;
+    round.responses ??= new Map();
+    for (const call of round.calls) {
+      if (!round.responses.has(call.requestId)) round.responses.set(call.requestId, toFunctionResponse(call, LOST));
+    }
+    this.#closeRound();
+  }
+
   preload(messages: readonly ModelMessage[]): void {
     this.#done = [...messages, ...this.#done];
     this.#tokens = undefined;
@@ -170,7 +182,10 @@ class ThreadHistory implements History {
   }
 
   #openRound(messageId: string): Round {
-    if (this.#round !== undefined && this.#round.messageId !== messageId && !this.#isOpen()) this.#closeRound();
+    if (this.#round !== undefined && this.#round.messageId !== messageId) {
+      this.closeOpen();
+      this.#closeRound();
+    }
     this.#round ??= { messageId, parts: [], calls: [], responses: undefined };
     return this.#round;
   }
@@ -190,6 +205,11 @@ class ThreadHistory implements History {
     this.#heldBack = undefined;
   }
 }
+
+const LOST: Response = {
+  llmContent: [{ type: 'text', text: 'its answer was lost with a part of the log' }],
+  isError: true,
+};
 
 /** The parts of a model message with its calls where `index` says. */
 function placeCalls(parts: readonly ContentPart[], calls: readonly HistoryCall[]): ContentPart[] {

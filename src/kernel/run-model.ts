@@ -57,31 +57,65 @@ export interface AgentFigures {
   readonly ms: number;
 }
 
+/** A model, and the one way to change it. */
+export interface RunFold {
+  readonly model: RunModel;
+  fold(event: OpenAgentEvent): void;
+}
+
+const noRun: RunModel = {
+  sessionId: undefined,
+  threads: {},
+  threadCount: 0,
+  live: {},
+  questions: {},
+  agents: {},
+  totals: noTotals,
+  reason: undefined,
+  firstAt: undefined,
+  lastAt: undefined,
+};
+
+type OpenRun = Omit<Mutable<RunModel>, 'threads' | 'live' | 'questions' | 'agents'> & {
+  threads: Record<string, OpenThread>;
+  live: Record<string, true>;
+  questions: Record<string, QuestionModel>;
+  agents: Record<string, Mutable<AgentFigures>>;
+};
+
+/** The model as it stands now, apart from the one that is being folded. In time that grows with the number of threads. */
+export function copyRunModel(model: RunModel): OpenRun {
+  const threads: OpenRun['threads'] = Object.create(null);
+  for (const thread of Object.values(model.threads)) {
+    const runningTools: OpenThread['runningTools'] = Object.assign(Object.create(null), thread.runningTools);
+    threads[thread.threadId] = { ...thread, children: [...thread.children], runningTools };
+  }
+  const agents: OpenRun['agents'] = Object.create(null);
+  for (const [name, figures] of Object.entries(model.agents)) agents[name] = { ...figures };
+  return {
+    ...model,
+    threads,
+    agents,
+    live: Object.assign(Object.create(null), model.live),
+    questions: Object.assign(Object.create(null), model.questions),
+  };
+}
+
 /**
  * A model with the one way to change it: `fold` takes the events of a run in their order and changes `model` in place
  * (a copy per event would make long runs quadratic), in time that does not grow with the run. Unknown event types
- * change nothing but the times.
+ * change nothing but the times. It goes on from where a model stands, `from`, which is left as it is.
  */
-export function createRunModel(): { readonly model: RunModel; fold(event: OpenAgentEvent): void } {
-  const threads: Record<string, OpenThread> = Object.create(null);
-  const live: Record<string, true> = Object.create(null);
-  const questions: Record<string, QuestionModel> = Object.create(null);
-  const agents: Record<string, Mutable<AgentFigures>> = Object.create(null);
-  const model: Mutable<RunModel> = {
-    sessionId: undefined,
-    threads,
-    threadCount: 0,
-    live,
-    questions,
-    agents,
-    totals: noTotals,
-    reason: undefined,
-    firstAt: undefined,
-    lastAt: undefined,
-  };
+export function createRunModel(from: RunModel = noRun): RunFold {
+  const model = copyRunModel(from);
+  const { threads, live, questions, agents } = model;
 
   /** How many threads of each agent stand below each parent. */
   const spawned = new Map<string, number>();
+  for (const { parentId, agentName, ordinal } of Object.values(threads)) {
+    const family = `${parentId} ${agentName}`;
+    spawned.set(family, Math.max(ordinal, spawned.get(family) ?? 0));
+  }
 
   const threadOf = (event: OpenAgentEvent, agentName?: string): OpenThread => {
     const threadId = event.threadId ?? '';

@@ -136,8 +136,8 @@ function scopeOf(reducers: Reducers, start: Readonly<Bag>, written: readonly Sta
     fork: () => scopeOf(reducers, record),
     restored(values, updates) {
       const kept: Bag = {};
-      for (const key of reducers.keys()) {
-        if (Object.hasOwn(values, key)) kept[key] = inertJson(values[key], `the value of state key "${key}"`);
+      for (const [key, value] of Object.entries(values)) {
+        if (reducers.has(key)) kept[key] = inertJson(value, `the value of state key "${key}"`);
       }
       return scopeOf(
         reducers,

@@ -164,6 +164,10 @@ class MemoryHandle implements SessionHandle {
     return [];
   }
 
+  isWritten(): boolean {
+    return this.#session.writer !== undefined;
+  }
+
   lock(): void {
     const session = this.#session;
     if (session.writer === this) return;

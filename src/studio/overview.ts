@@ -15,18 +15,25 @@ async function hostOverview(id: string, inspection: HostInspection): Promise<Hos
   const sessions = stored.slice(0, MOST_SESSIONS).map((summary): SessionOverview => {
     const live = open.get(summary.id);
     open.delete(summary.id);
-    return { ...summary, isLive: live !== undefined, isRunning: live?.isRunning ?? false, pending: live?.pending ?? 0 };
+    return {
+      ...summary,
+      isLive: live !== undefined,
+      isRunning: live?.isRunning ?? false,
+      pending: live?.questions.length ?? 0,
+      questions: live?.questions ?? [],
+    };
   });
   // Ephemeral ones are in no store.
   const others = [...open.values()].map(
-    ({ sessionId, agentName, isRunning, pending, lastSeq }): SessionOverview => ({
+    ({ sessionId, agentName, isRunning, questions, lastSeq }): SessionOverview => ({
       id: sessionId,
       agentName,
       lastUpdateTime: new Date().toISOString(),
       eventCount: lastSeq,
       isLive: true,
       isRunning,
-      pending,
+      pending: questions.length,
+      questions,
     }),
   );
   const agents = inspection.agents().map((agent) => host.describe(agent));

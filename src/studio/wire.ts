@@ -2,6 +2,7 @@ import type {
   AgentDescriptor,
   AgentEvent,
   ElicitationAnswer,
+  ElicitationRequest,
   LogGap,
   PermissionMode,
   SessionSummary,
@@ -45,6 +46,16 @@ export interface SessionOverview extends SessionSummary {
   readonly isRunning: boolean;
   /** Questions that wait for an answer. */
   readonly pending: number;
+  /** These, oldest first. */
+  readonly questions: readonly WaitingQuestion[];
+}
+
+/** A question and who asks it. */
+export interface WaitingQuestion {
+  readonly request: ElicitationRequest;
+  /** Empty for the root. */
+  readonly threadId: string;
+  readonly agentName: string;
 }
 
 /** What a session is made of, and its pictures. */

@@ -21,6 +21,8 @@ const host = /^src\/(host|engines)\//;
 const parts = /^src\/(executors|models|context|policy|hooks|tools|stores|telemetry|drawing)\//;
 const top = /^src\/((index|builtins)\.ts$|(define|surfaces|cli|studio|testing)\/)/;
 
+const page = /^src\/studio\/web\//;
+
 /** Lowest first. A file stands on the first floor that holds it. */
 const floors: readonly Floor[] = [
   { name: '0 contracts', holds: contracts, files: [], packages: [], io: false },
@@ -36,6 +38,13 @@ const floors: readonly Floor[] = [
   { name: '3b host and engines', holds: host, files: [contracts, kernel, machines], packages: 'any', io: true },
   { name: '3c parts', holds: parts, files: [contracts, kernel], packages: 'any', io: true },
   {
+    name: 'the page',
+    holds: page,
+    files: [contracts, kernel, /^src\/studio\/wire\.ts$/, /^src\/drawing\/(font|lit-states|style)\.ts$/],
+    packages: ['react', 'react-dom'],
+    io: false,
+  },
+  {
     name: '4 top',
     holds: top,
     files: [contracts, kernel, machines, compositions, host, parts],
@@ -50,7 +59,7 @@ const heavy = ['elkjs', 'ajv', 'yaml', 'openai', '@google/genai', 'jiti', '@mode
 /** Code that stands on ADK is loaded when an agent of ADK first runs; what is loaded with the host knows its types only. */
 const onAdk = /^src\/executors\/adk\//;
 const adkFree =
-  /^src\/executors\/adk\/(binding|brands|executor|failure|own-tools|parts|reader|schema|tool-names|translate)\.ts$/;
+  /^src\/executors\/adk\/(binding|brands|call-args|executor|failure|own-tools|parts|reader|schema|tool-names|translate)\.ts$/;
 
 /** Not among our dependencies: a user's own, or for tests only. */
 const forbidden = ['zod', 'arktype', 'fast-check', 'vitest', 'typescript'];

@@ -34,6 +34,13 @@ export interface Import {
 /** Every source file, by its path from the root with forward slashes, with what it imports. */
 export type ImportGraph = ReadonlyMap<string, readonly Import[]>;
 
+const page = join(root, 'src', 'studio', 'web', 'tsconfig.json');
+
+/** All that the build makes: what it compiles, and Studio's page, which it bundles. */
+export function readSources(): ImportGraph {
+  return new Map([...readImportGraph(), ...readImportGraph(page)]);
+}
+
 /** Reads what a tsconfig compiles, by default what the build does. Throws when that is no file at all. */
 export function readImportGraph(tsconfig = join(root, 'tsconfig.build.json')): ImportGraph {
   const api = new API({ cwd: root });

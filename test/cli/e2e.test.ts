@@ -388,3 +388,22 @@ test('a run that was killed is resumed from its log, forked and taken back', asy
     expect(refused.err).toMatch(/^troupe: .*\n$/);
   }
 }, 60_000);
+
+test('a chat of many lines is one session, and another process goes on with it', async () => {
+  await script('chat', { text: 'One.' }, { text: 'Two.' }, { text: 'Three.' });
+  const chat = (stdin: string, ...more: string[]) =>
+    troupe(['chat', 'solo.agent.md', '--script', 'chat.json', '--store', 'chats', ...more], { cwd, stdin });
+  const first = await chat('hello\n/plan\nand then\n/rewind\n');
+  expect([first.code, first.out]).toEqual([0, 'One.\nTwo.\n']);
+  expect(first.err).toContain('troupe: the session was taken back to ');
+  const [id = ''] = await readdir(join(cwd, 'chats', 'sessions'));
+  const second = await chat('again\n/fork\nonce more\n', '--session', id, '--json');
+  expect(second.code).toBe(0);
+  const events = eventsOf(second.out);
+  expect(events.filter(({ type }) => type === 'stream_end')).toHaveLength(2);
+  expect(second.err).toContain(`, a fork of ${id} at `);
+  for (const session of await readdir(join(cwd, 'chats', 'sessions'))) {
+    const shown = await troupe(['sessions', 'show', session, '--store', 'chats', '--json'], { cwd });
+    expect(validateLog((JSON.parse(shown.out) as { events: AgentEvent[] }).events)).toEqual([]);
+  }
+});

@@ -31,6 +31,7 @@ export function fakePipe(options: { isTTY?: boolean; columns?: number; rows?: nu
 }
 
 export interface FakeIo extends CommandIo {
+  readonly stdin: PassThrough & { isTTY: boolean };
   readonly stdout: FakePipe;
   readonly stderr: FakePipe;
   /** Codes that the process was ended with at once. */
@@ -39,13 +40,14 @@ export interface FakeIo extends CommandIo {
   readonly listening: number;
 }
 
-/** A process without a terminal, unless `terminal`; `stdin` is all of its piped input. */
+/** A process without a terminal, unless `terminal`; `stdin` is all of its input, unless somebody goes on `typing`. */
 export function fakeIo(
-  options: { stdin?: string; terminal?: boolean; env?: Record<string, string>; cwd?: string } = {},
+  options: { stdin?: string; terminal?: boolean; typing?: boolean; env?: Record<string, string>; cwd?: string } = {},
 ): FakeIo {
   const { terminal = false } = options;
   const stdin = Object.assign(new PassThrough(), { isTTY: terminal });
-  stdin.end(options.stdin ?? '');
+  if (options.typing === true) stdin.write(options.stdin ?? '');
+  else stdin.end(options.stdin ?? '');
   const handlers = new Map<string, Set<() => void>>();
   const exits: number[] = [];
   return {

@@ -11,6 +11,7 @@ const troupe = async (...args: string[]) => {
 
 const commands = [
   'run',
+  'chat',
   'serve',
   'studio',
   'check',

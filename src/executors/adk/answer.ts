@@ -2,6 +2,7 @@ import type { Event } from '@google/adk';
 import type { ContentPart, ModelToolCall, ModelUsage, TurnContext, TurnEnd } from '../../contracts/index.js';
 import { createModelTurn, type ModelTurn } from '../../kernel/model-turn.js';
 import type { WireNames } from '../../kernel/wire-names.js';
+import type { CallArgs } from './call-args.js';
 import { fromAdkPart } from './parts.js';
 import { callsOf, finishOf } from './translate.js';
 
@@ -25,6 +26,7 @@ export class Answer {
     target: Target,
     modelName: string,
     private readonly names: WireNames,
+    private readonly takenArgs: CallArgs['taken'] = (_, args) => args,
   ) {
     this.turn = createModelTurn(target, modelName);
   }
@@ -63,7 +65,8 @@ export class Answer {
 
   /** ADK copies the last signature that it saw onto every later call of a stream: it belongs to the first that had it. */
   #call({ thoughtSignature, ...call }: ModelToolCall, isPiece: boolean): ModelToolCall {
-    const named = { ...call, name: this.names.back(call.name) };
+    const name = this.names.back(call.name);
+    const named = { ...call, name, args: this.takenArgs(name, call.args) };
     if (thoughtSignature === undefined || this.#signatures.has(thoughtSignature)) return named;
     if (!isPiece) this.#signatures.add(thoughtSignature);
     return { ...named, thoughtSignature };

@@ -12,6 +12,8 @@ export class AdkBinding {
       readonly make?: (() => unknown) | undefined;
       /** Names of agents in the host, by those that ADK knows. */
       readonly names?: ReadonlyMap<string, string> | undefined;
+      /** Agents that it calls with words, as ADK's agent tools do. */
+      readonly agents?: ReadonlySet<string> | undefined;
       /** Agents that it calls and whose result is its own. */
       readonly ends?: ReadonlySet<string> | undefined;
     } = {},

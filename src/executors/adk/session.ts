@@ -19,6 +19,7 @@ import { Answer } from './answer.js';
 import { artifactsIn, artifactsOf, runnerArtifacts } from './artifacts.js';
 import type { AdkBinding } from './binding.js';
 import { isAdkLlmAgent, isAdkTool } from './brands.js';
+import { type CallArgs, callArgs } from './call-args.js';
 import { DeclaredTool } from './declared-tool.js';
 import { type AdkFailure, failureOfEvent } from './failure.js';
 import { type CallListener, DrivenModel } from './model-driver.js';
@@ -52,12 +53,14 @@ export class AdkSession {
   /** Calls of agents whose result is to be its own. */
   #last: ReadonlySet<string> = new Set();
   #memory: InMemoryArtifactService | undefined;
+  readonly args: CallArgs;
 
   constructor(
     readonly agent: LlmAgent,
     readonly options: AdkSessionOptions,
   ) {
     quieten();
+    this.args = callArgs(options.binding?.more);
   }
 
   /** Files of its session: in the host's store, or, where it has none for them, here. */
@@ -187,7 +190,7 @@ class AdkTurn implements CallListener {
       const driven = await this.#model();
       copy.model = new DrivenModel(driven, context, { ...request }, this);
       copy.tools = [...this.#silentTools(), ...tools.map((tool) => this.#declared(tool))];
-      const contents = toContents(request.messages, this.#names);
+      const contents = session.args.shown(toContents(request.messages, this.#names));
       const newMessage = contents.at(-1)?.role === 'user' ? contents.pop() : undefined;
       const id = context.threadId === undefined ? context.sessionId : `${context.sessionId}/${context.threadId}`;
       const sessionService = new TurnSessions(copy.name, id, { ...context.stateValues() }, contents);
@@ -232,7 +235,7 @@ class AdkTurn implements CallListener {
   }
 
   #declared(tool: ToolDescriptor): DeclaredTool {
-    return new DeclaredTool(tool, this.#names.out(tool.name));
+    return new DeclaredTool(this.session.args.declared(tool), this.#names.out(tool.name));
   }
 
   async #model() {
@@ -299,7 +302,7 @@ class AdkTurn implements CallListener {
   /** Where what is said now belongs: to the call under way, or to a message that no model was asked for. */
   #open(): Answer {
     if (this.#answer === undefined) {
-      this.#answer = new Answer(this.context, this.#modelName, this.#names);
+      this.#answer = new Answer(this.context, this.#modelName, this.#names, this.session.args.taken);
       this.#answers.push(this.#answer);
     }
     return this.#answer;

@@ -1,6 +1,7 @@
 import type { BaseAgent, BaseNode, BaseTool, BaseToolset, LlmAgent } from '@google/adk';
 import type { AgentDefinition } from '../../contracts/index.js';
 import { TroupeError } from '../../kernel/errors.js';
+import { isDefaultInputSchema } from '../../kernel/schema.js';
 import { AdkBinding } from './binding.js';
 import { isAdkAgent, isAdkAgentTool, isAdkLlmAgent, isAdkNode, isAdkTool, isAdkToolset, sortAgent } from './brands.js';
 import { emptyDefinition, llmDefinition, opaqueDefinition } from './leaf.js';
@@ -204,7 +205,10 @@ class Translation {
     }
     const names = new Map(targets.map((target) => [target.name, this.#name(target)]));
     const make = agent === this.#rootAgent() ? this.options.make : undefined;
-    const binding = new AdkBinding(agent, { make, names, ends });
+    const agents = new Set(
+      called.filter(({ descriptor }) => isDefaultInputSchema(descriptor.inputSchema)).map(({ name }) => name),
+    );
+    const binding = new AdkBinding(agent, { make, names, ends, agents });
     const definition = llmDefinition(given, binding, tools, targets.length > 0 ? this.#note(targets) : undefined);
     if (called.length === 0) return definition;
     const { outputKey } = definition;

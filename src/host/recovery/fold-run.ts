@@ -1,6 +1,6 @@
 import type { AgentEvent, Bag } from '../../contracts/index.js';
 import type { History } from '../../kernel/history.js';
-import { parentThreadId } from '../../kernel/thread-id.js';
+import { lastSegment, parentThreadId } from '../../kernel/thread-id.js';
 import type { CompiledAgent } from '../thread.js';
 import { ThreadFold } from './fold-thread.js';
 import type { ThreadPast } from './past.js';
@@ -25,6 +25,7 @@ export function createRunFold(start: {
   const root = new ThreadFold({ ...start, threadId: undefined, parent: undefined, index: -1 });
   root.isInitialized = true;
   const threads = new Map<string | undefined, ThreadFold>([[undefined, root]]);
+  const completed = new Set<string>();
   let stranger: string | undefined;
 
   function begin({ threadId, agentName, _meta }: AgentEvent<'agent_started'>): void {
@@ -49,6 +50,13 @@ export function createRunFold(start: {
     parent.addChild(child);
   }
 
+  /** A thread whose start is not in the log any more: its name is taken all the same. */
+  function noteStray(threadId: string | undefined): void {
+    if (threadId === undefined || completed.has(threadId)) return;
+    const parent = threads.get(parentThreadId(threadId));
+    if (parent !== undefined) parent.spawned = Math.max(parent.spawned, lastSegment(threadId)?.ordinal ?? 0);
+  }
+
   return {
     root,
     get stranger() {
@@ -57,11 +65,12 @@ export function createRunFold(start: {
     take(event) {
       if (event.type === 'agent_started') return begin(event);
       const thread = threads.get(event.threadId);
-      if (thread === undefined) return;
+      if (thread === undefined) return noteStray(event.threadId);
       if (event.type !== 'agent_completed') return thread.take(event);
       thread.settledAt = Date.parse(event.timestamp);
       thread.parent?.settled.push(thread);
       threads.delete(event.threadId);
+      completed.add(event.threadId);
     },
   };
 }

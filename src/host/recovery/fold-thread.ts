@@ -60,6 +60,7 @@ export class ThreadFold implements ThreadPast {
   loops: LoopDetector | undefined;
   spawned: number;
   hadSideEffects = false;
+  isTakenOver = false;
   questions: QuestionPast[] = [];
   stop: RunStop | undefined;
   ends: RunEnd | undefined;
@@ -68,6 +69,7 @@ export class ThreadFold implements ThreadPast {
   readonly children: ThreadFold[] = [];
   readonly settled: ThreadFold[] = [];
   deltas = 0;
+  lost: CallPast[] = [];
   iterations = 0;
   readonly untils = new Map<number, boolean>();
   readonly transfers: { readonly summary: string | undefined }[] = [];
@@ -79,7 +81,7 @@ export class ThreadFold implements ThreadPast {
   readonly #asked = new Map<string, QuestionPast>();
   readonly #startedAt = new Map<string, number>();
   /** Time of its latest event. */
-  #lastAt = 0;
+  #lastAt: number | undefined;
 
   constructor(start: Start) {
     this.threadId = start.threadId;
@@ -205,10 +207,14 @@ export class ThreadFold implements ThreadPast {
   #turnOf(messageId: string, at: number): TurnPast {
     if (this.turn?.messageId === messageId) return this.turn;
     this.#closeTurn();
+    this.lost.push(...(this.turn?.calls.filter(({ response }) => response === undefined) ?? []));
+    this.input ??= unknownInput(messageId);
     this.turns++;
     this.#countCall();
     // From the event before it the model was asked.
-    if (this.#lastAt > 0) this.#worked(this.#lastAt, at);
+    if (this.#lastAt !== undefined) this.#worked(this.#lastAt, at);
+    // Their answers were given to this turn.
+    this.questions = this.questions.filter(({ response }) => response === undefined);
     this.turn = { messageId, spoke: false, calls: [], expected: 0, isWhole: false, inbox: this.inbox };
     this.inbox = [];
     return this.turn;
@@ -243,7 +249,12 @@ export class ThreadFold implements ThreadPast {
       tails: [],
     };
     this.#calls.set(request.requestId, call);
-    if (request._meta?.opaque === true) return;
+    if (request._meta?.opaque === true) {
+      this.#markSideEffect();
+      // Shown with its answer, or closed.
+      this.lost.push(call);
+      return;
+    }
     const asked = request.parentRequestId === undefined ? undefined : this.#calls.get(request.parentRequestId);
     if (asked !== undefined) {
       asked.tails.push(call);
@@ -260,6 +271,7 @@ export class ThreadFold implements ThreadPast {
     if (call === undefined) return;
     this.#closeTurn();
     call.response = event;
+    if (this.lost.length > 0) this.lost = this.lost.filter((one) => one !== call);
     if (event._meta?.stop !== undefined) this.stop ??= event._meta.stop as RunStop;
     const from = this.#startedAt.get(requestId);
     if (from !== undefined) this.#worked(from, at);
@@ -276,12 +288,22 @@ export class ThreadFold implements ThreadPast {
     this.inbox.push({ kind: 'tool_result', requestId, result });
   }
 
+  /** A turn may ask nothing but a question: then it is known by that alone. */
+  #askingTurn({ requestId, timestamp }: AgentEvent<'elicitation_request'>): void {
+    const isOver = this.turn === undefined || (this.turn.isWhole && this.turn.calls.every(({ response }) => response));
+    const turn = isOver ? this.#turnOf(`asked ${requestId}`, Date.parse(timestamp)) : (this.turn as TurnPast);
+    if (turn.calls.length === 0) turn.isWhole = true;
+  }
+
   #ask(request: AgentEvent<'elicitation_request'>): void {
     const question: QuestionPast = { request, response: undefined };
     this.#asked.set(request.requestId, question);
-    const call = this.#calls.get(String(request.context?.toolRequestId));
-    if (call === undefined) this.questions.push(question);
-    else {
+    const isExecutors = typeof request._meta?.executorRequestId === 'string';
+    const call = isExecutors ? undefined : this.#calls.get(String(request.context?.toolRequestId));
+    if (call === undefined) {
+      if (isExecutors) this.#askingTurn(request);
+      this.questions.push(question);
+    } else {
       this.#closeTurn();
       call.questions.push(question);
     }
@@ -301,7 +323,7 @@ export class ThreadFold implements ThreadPast {
     this.updates.push(...(written ?? Object.entries(stateDelta).map(([key, value]) => ({ key, value }))));
     const call = this.#calls.get(String(_meta?.requestId));
     if (call !== undefined) call.isApplied = true;
-    else this.deltas++;
+    else if (_meta?.migrated !== true) this.deltas++;
     if (this.agent.behaviour === 'turn' && _meta?.ends !== undefined) this.ends = _meta.ends as RunEnd;
   }
 
@@ -354,6 +376,10 @@ export class ThreadFold implements ThreadPast {
     this.#startedAt.set(requestId, at);
     const entry = [...this.agent.tools.byModelName.values()].find((one) => one.registered === call.request.name);
     if (entry?.readOnly || entry?.idempotent || entry?.builtin !== undefined || entry?.childIndex !== undefined) return;
+    this.#markSideEffect();
+  }
+
+  #markSideEffect(): void {
     for (let fold: ThreadFold | undefined = this; fold !== undefined; fold = fold.parent) fold.hadSideEffects = true;
   }
 
@@ -374,6 +400,17 @@ export class ThreadFold implements ThreadPast {
     }
   }
 }
+
+/** The message that began the run was lost with a part of the log. */
+const unknownInput = (messageId: string): AgentEvent<'message'> => ({
+  id: messageId,
+  timestamp: new Date(0).toISOString(),
+  seq: 0,
+  type: 'message',
+  messageId,
+  role: 'user',
+  content: [],
+});
 
 const startKey = (index: number, requestId: string | undefined) => `${index}|${requestId ?? ''}`;
 const isForOneStart = (kind: string) => kind === 'tool_confirmation' || kind === 'tool_recovery';

@@ -3,6 +3,7 @@ import { TroupeError } from '../../kernel/errors.js';
 import { assertSessionId } from '../../kernel/session-id.js';
 import type { HostCore } from '../host-core.js';
 import { newSessionId } from '../session-tree.js';
+import { copyArtifacts } from './artifacts.js';
 import { appendNote } from './note.js';
 import { settledPosition } from './settled.js';
 
@@ -37,6 +38,7 @@ export async function forkSession(host: HostCore, sessionId: string, { at }: { a
   const id = newSessionId();
   const fork = await copy(host, source, { id, at: settled, events });
   try {
+    await copyArtifacts(host.store.artifacts, { from: sessionId, to: id }, events, settled);
     const last = events.findLast((event) => event.seq <= asked)?.seq ?? settled;
     if (last > settled) {
       const text = `forked at ${settled}, the last settled position before ${asked}: behind it a call or a question is open`;

@@ -85,6 +85,8 @@ export interface ThreadPast {
   loops: LoopDetector | undefined;
   spawned: number;
   hadSideEffects: boolean;
+  /** Its executor has had its first turn since. */
+  isTakenOver: boolean;
   /** Questions that no call asked for, and that have no answer the executor was given. */
   questions: QuestionPast[];
   /** It was being stopped. */
@@ -104,6 +106,8 @@ export interface ThreadPast {
   /** The same for what it tells. */
   iterations: number;
   readonly untils: Map<number, boolean>;
+  /** Calls whose answers a damaged log has lost. */
+  lost: CallPast[];
   readonly transfers: { readonly summary: string | undefined }[];
   /** The next child that was started first at that index (or for that call), and not taken yet. */
   takeChild(index: number, requestId: string | undefined): ThreadPast | undefined;

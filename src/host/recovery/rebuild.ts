@@ -7,7 +7,7 @@ import { endRun, stopRun } from '../end-run.js';
 import { watchLoops } from '../loop-watch.js';
 import { publish } from '../session-tree.js';
 import type { RunRecord, Thread } from '../thread.js';
-import type { ThreadPast, TurnPast } from './past.js';
+import type { CallPast, QuestionPast, ThreadPast, TurnPast } from './past.js';
 import { callsOf } from './recover-call.js';
 import type { Recovery } from './recovery.js';
 import { inputOf } from './run-input.js';
@@ -37,6 +37,7 @@ export function resumeRun(thread: Thread, past: ThreadPast): void {
   thread.run = run;
   tree.host.lifecycle?.resume(thread);
   const { stop } = past;
+  for (const call of past.lost) closeCall(thread, call, 'its answer was lost with a part of the log');
   // First: what is being stopped begins nothing more.
   if (stop !== undefined) recovery.onBegin(() => stopRun(thread, stop));
   thread.actor.send({ type: 'session.message' });
@@ -97,18 +98,23 @@ export function nextStep(thread: Thread, run: RunRecord): NextStep {
   if (past.ends !== undefined) return 'end';
   if (turn !== undefined && turn.calls.length > 0 && isComplete(turn)) {
     run.calls = callsOf(thread, run, { ...past, turn });
-    if (turn.isWhole) return 'calls';
     // It was just asked for: whether it goes round in circles is still to be looked at.
-    const loop = watchLoops(thread, run, turn.spoke);
-    if (loop === undefined) return 'calls';
+    const loop = turn.isWhole ? undefined : watchLoops(thread, run, turn.spoke);
     past.ends = loop;
-    return 'end';
+    if (loop !== undefined) return 'end';
+    restoreQuestions(thread, run, questions);
+    return 'calls';
   }
   if (turn !== undefined && !turn.isWhole) discard(thread, run, turn);
   // A function that is run again begins with the state that it began with.
   if (thread.agent.driver.descriptor.executor === FUNCTION_EXECUTOR && thread.parent !== undefined) {
     thread.state = thread.parent.state.restored(past.valuesAtStart, []);
   }
+  return restoreQuestions(thread, run, questions) ? 'answers' : 'turn';
+}
+
+/** Questions of the executor itself. Returns whether one is open whose answer the next turn waits for. */
+function restoreQuestions(thread: Thread, run: RunRecord, questions: readonly QuestionPast[]): boolean {
   const recovery = thread.tree.recovery as Recovery;
   let isAsking = false;
   for (const question of questions) {
@@ -128,7 +134,7 @@ export function nextStep(thread: Thread, run: RunRecord): NextStep {
       run.inbox.push({ kind: 'elicitation_response', requestId: executorRequestId, response: answer });
     }
   }
-  return isAsking ? 'answers' : 'turn';
+  return isAsking;
 }
 
 /** All calls that the model asked for are in the log. */
@@ -140,15 +146,20 @@ function discard(thread: Thread, run: RunRecord, { messageId, calls, inbox }: Tu
   run.inbox = inbox;
   run.lastText = '';
   publish(thread, { type: 'custom', kind: 'interrupted', data: { messageId }, source: 'host' });
-  for (const { request, response } of calls) {
-    if (response !== undefined) continue;
-    const { requestId, name } = request;
-    const result = errorResult(
-      'cancelled',
-      'cancelled: the process ended before the model had asked for all its calls',
-    );
-    publish(thread, { type: 'tool_response', requestId, name, ...result });
+  for (const call of calls) closeCall(thread, call, 'the process ended before the model had asked for all its calls');
+}
+
+/** Answers a call that nobody waits for, and what was asked for its sake. */
+function closeCall(thread: Thread, { request, response, questions }: CallPast, why: string): void {
+  for (const question of questions) {
+    if (question.response !== undefined) continue;
+    const { requestId } = question.request;
+    const _meta = { reason: why };
+    publish(thread, { type: 'elicitation_response', requestId, action: 'cancel', source: 'host', _meta });
   }
+  if (response !== undefined) return;
+  const { requestId, name } = request;
+  publish(thread, { type: 'tool_response', requestId, name, ...errorResult('cancelled', `cancelled: ${why}`) });
 }
 
 /** The end that a run had come to, and that was not told any more. */

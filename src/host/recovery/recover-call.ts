@@ -1,5 +1,6 @@
 import type { Bag, JsonSchema, ToolResultData } from '../../contracts/index.js';
 import { errorResult, toToolResult } from '../../kernel/tool-result.js';
+import { isBeingStopped } from '../end-run.js';
 import { planExit } from '../plan-mode.js';
 import { cancelQuestion } from '../questions.js';
 import { publish, shortName } from '../session-tree.js';
@@ -73,7 +74,7 @@ export async function recoverCall(call: Call): Promise<ToolResultData | undefine
   if (isConsumers(call) || past.isPending) thread.tree.merge.show(thread, past.request);
   if (past.attempts === 0) {
     await recovery.begun;
-    return isDone(call) ? undefined : judge(call);
+    return held(call) ?? judge(call);
   }
   call.args = copyArgs(past.startedArgs ?? {});
   if (isOutside) {
@@ -83,8 +84,14 @@ export async function recoverCall(call: Call): Promise<ToolResultData | undefine
   if (!isHarmless(call)) markSideEffect(thread);
   if (!mayRunAgain(call)) return askRecovery(call);
   await recovery.begun;
-  return isDone(call) ? undefined : cleared(call);
+  return held(call) ?? cleared(call);
 }
+
+/** A call of a run that is being stopped goes on no more. */
+const held = (call: Call): ToolResultData | undefined =>
+  isDone(call) || isBeingStopped(call.thread)
+    ? errorResult('cancelled', 'cancelled: the run is being stopped')
+    : undefined;
 
 const isDone = (call: Call): boolean => call.stage === 'done';
 
@@ -141,7 +148,7 @@ async function askRecovery(call: Call): Promise<ToolResultData | undefined> {
   const { outcome, result } = (answer.action === 'accept' ? (answer.content ?? {}) : {}) as Bag;
   if (outcome === 'run_again') {
     await thread.tree.recovery?.begun;
-    return isDone(call) ? undefined : cleared(call);
+    return held(call) ?? cleared(call);
   }
   if (outcome === 'result') return toToolResult(result);
   const text = `${name} was interrupted; whether it took effect is not known`;

@@ -6,6 +6,7 @@ import type { HostCore } from '../host-core.js';
 import { announce, begin, isOpen, prepare } from '../open-session.js';
 import { resumeOptionFaults } from '../option-keys.js';
 import { assertAgent, type Past, readPast } from '../recover-idle.js';
+import { publish } from '../session-tree.js';
 import type { CompiledAgent, RunEnd, Tree } from '../thread.js';
 import type { ResumeOptions, RunOptions } from '../types.js';
 import { assertDefinition, changesSince, type DefinitionMark, readMark } from './definition-mark.js';
@@ -93,14 +94,21 @@ async function take(host: HostCore, handle: SessionHandle, options: ResumeOption
   if (run.root.input === undefined) throw notBegun(handle.id);
   await handle.lock?.();
   await readSchemas(run.root);
-  if (options.migrate !== undefined) await migrate(compiled, past, logged.mark, options.migrate);
-  return rebuild(host, compiled, { handle, past, options: runOptions, root: run.root });
+  const migrated =
+    options.migrate === undefined ? undefined : await migrate(compiled, past, logged.mark, options.migrate);
+  return rebuild(host, compiled, { handle, past, options: runOptions, root: run.root, migrated });
 }
 
 function rebuild(
   host: HostCore,
   compiled: CompiledAgent,
-  { handle, past, options, root }: { handle: SessionHandle; past: Past; options: RunOptions; root: ThreadPast },
+  {
+    handle,
+    past,
+    options,
+    root,
+    migrated,
+  }: { handle: SessionHandle; past: Past; options: RunOptions; root: ThreadPast; migrated: Bag | undefined },
 ): Resumed {
   const permissionMode = options.permissionMode ?? past.permissionMode;
   const model = options.model ?? past.model;
@@ -123,7 +131,13 @@ function rebuild(
   return {
     kind: 'broken',
     tree,
-    rebuild: () => resumeRun(tree.root, root),
+    rebuild() {
+      if (migrated !== undefined) {
+        const _meta = { migrated: true };
+        publish(tree.root, { type: 'session_update', stateDelta: migrated, source: 'host', _meta });
+      }
+      resumeRun(tree.root, root);
+    },
     begin: () => recovery.begin(),
   };
 }
@@ -172,17 +186,18 @@ async function migrate(
   past: Past,
   before: DefinitionMark | undefined,
   take: NonNullable<ResumeOptions['migrate']>,
-): Promise<void> {
+): Promise<Bag | undefined> {
   const changes = before === undefined ? [] : changesSince(before, compiled);
-  if (changes.length === 0) return;
+  if (changes.length === 0) return undefined;
   const state = await take({
     ...(before?.version !== undefined && { from: before.version }),
     changes,
     state: structuredClone(past.state),
   });
-  if (state === undefined) return;
+  if (state === undefined) return undefined;
   for (const key of Object.keys(past.state)) delete past.state[key];
   Object.assign(past.state, state);
+  return state;
 }
 
 /** An answer is judged where it is given: what judges it is there before the question is open again. */

@@ -6,6 +6,7 @@ import type { HostCore } from '../host-core.js';
 import { announce, isOpen } from '../open-session.js';
 import { threadsFrom } from '../session-tree.js';
 import type { Tree } from '../thread.js';
+import { dropArtifacts } from './artifacts.js';
 import { appendEvent, appendNote } from './note.js';
 import { filesWrittenSince } from './settled.js';
 
@@ -38,6 +39,7 @@ async function rewindNow(host: HostCore, sessionId: string, tree: Tree | undefin
     } else await handle.lock?.();
     const files = filesWrittenSince(events, to);
     await handle.truncate(to);
+    await dropArtifacts(host.store.artifacts, sessionId, events, to);
     const written = files.length === 0 ? '' : `; files written since stay as they are: ${files.join(', ')}`;
     const text = `the session was taken back to ${to}${written}`;
     await appendNote(host, handle, { code: 'REWOUND', severity: 'info', text, to, files });

@@ -120,6 +120,10 @@ export class FileHandle implements SessionHandle {
     return forkedFrom === undefined ? head : { ...head, forkedFrom };
   }
 
+  isWritten(): Promise<boolean> {
+    return this.#parts.locks.isTaken(this.#paths.directory);
+  }
+
   async lock(): Promise<void> {
     await this.#closing;
     if (this.#writer !== undefined && this.#opening === undefined) return;

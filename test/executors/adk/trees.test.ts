@@ -13,8 +13,9 @@ import {
 } from '@google/adk';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { agent, createHost } from '../../../src/index.js';
-import { expectNoLeaks, validateLog } from '../../../src/testing/index.js';
+import { agent, createHost, transfer } from '../../../src/index.js';
+import { findBrokenPairs } from '../../../src/kernel/history.js';
+import { expectNoLeaks, scriptedModel, validateLog } from '../../../src/testing/index.js';
 import { collect } from './collect.js';
 import { ScriptedLlm } from './scripted-llm.js';
 
@@ -120,6 +121,35 @@ describe('a tree of ADK becomes a team of ours', () => {
     expect((await run.result).text).toBe('not paid');
   });
 
+  test('an agent tool is called as ADK declares it, with a request; a handover as ADK says it, with an agentName', async () => {
+    const clerk = new ScriptedLlm([{ text: 'paid' }]);
+    const boss = new ScriptedLlm([
+      { toolCalls: [{ id: 'c1', name: 'clerk', args: { request: 'pay 5' } }] },
+      { toolCalls: [{ id: 'c2', name: 'transfer_to_agent', args: { agentName: 'other' } }] },
+    ]);
+    const root = new LlmAgent({
+      name: 'boss',
+      model: boss,
+      tools: [new AgentTool({ agent: new LlmAgent({ name: 'clerk', model: clerk }) })],
+      subAgents: [new LlmAgent({ name: 'other', model: new ScriptedLlm([{ text: 'mine now' }]) })],
+    });
+    await using host = createHost({});
+    const run = host.run(adk(root), 'pay');
+    const events = await collect(run);
+    expect(validateLog(events)).toEqual([]);
+    expect((await run.result).text).toBe('mine now');
+    expect(clerk.requests[0]?.contents.at(-1)?.parts).toEqual([{ text: 'pay 5' }]);
+    expect(boss.requests[0]?.config?.tools).toMatchObject([
+      {
+        functionDeclarations: [
+          { name: 'clerk', parametersJsonSchema: { required: ['request'] } },
+          { name: 'transfer_to_agent' },
+        ],
+      },
+    ]);
+    expect(boss.requests[1]?.contents[1]?.parts?.[0]?.functionCall?.args).toEqual({ request: 'pay 5' });
+  });
+
   test('an agent tool without a summary ends its caller with its result', async () => {
     const clerk = new LlmAgent({ name: 'clerk', model: new ScriptedLlm([{ text: 'paid' }]) });
     const model = new ScriptedLlm([{ toolCalls: [{ name: 'clerk', args: { prompt: 'pay' } }] }]);
@@ -183,6 +213,45 @@ describe('a tree of ADK becomes a team of ours', () => {
     });
     await using host = createHost({});
     expect((await host.run(adk(root), 'who?').result).text).toBe('me');
+  });
+});
+
+describe('a handover between ADK and our own agents', () => {
+  const paired = (
+    contents: readonly { parts?: { functionCall?: { id?: string }; functionResponse?: { id?: string } }[] }[],
+  ) =>
+    contents.every(({ parts = [] }, at) => {
+      const called = parts.flatMap(({ functionCall }) => functionCall?.id ?? []);
+      const answered = contents[at + 1]?.parts?.flatMap(({ functionResponse }) => functionResponse?.id ?? []) ?? [];
+      return called.length === 0 || String(called) === String(answered);
+    });
+
+  test('there and back leaves every call with its answer (B046)', async () => {
+    const look = new FunctionTool({ name: 'look', description: 'Looks.', execute: () => 'seen' });
+    const model = new ScriptedLlm([
+      { toolCalls: [{ id: 'a1', name: 'look', args: {} }] },
+      { toolCalls: [{ id: 'a2', name: 'transfer_to_agent', args: { target: 'ours' } }] },
+    ]);
+    const ours = scriptedModel([
+      { toolCalls: [{ id: 'o1', name: 'transfer_to_agent', args: { target: 'legacy' } }] },
+      { text: 'the end' },
+    ]);
+    const team = transfer({
+      name: 'desk',
+      members: [agent({ name: 'ours', model: 'scripted' }), adk(new LlmAgent({ name: 'x', model, tools: [look] }))],
+      start: 'ours',
+    });
+    const policy = [{ tier: 'user' as const, rules: [{ toolName: '*', decision: 'allow' as const, priority: 1 }] }];
+    await using host = createHost({ models: { scripted: ours }, policy });
+    const run = host.run(team, 'who?');
+    const events = await collect(run);
+    expect(validateLog(events)).toEqual([]);
+    expect((await run.result).text).toBe('the end');
+    for (const { contents } of model.requests) expect(paired(contents)).toBe(true);
+    for (const { messages } of ours.requests) expect(findBrokenPairs(messages)).toEqual([]);
+    // What was said before is known on the other side.
+    expect(JSON.stringify(model.requests[0]?.contents)).toContain('who?');
+    expect(JSON.stringify(ours.requests[1]?.messages)).toContain('seen');
   });
 });
 

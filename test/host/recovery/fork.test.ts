@@ -148,3 +148,40 @@ test('what is no position, and a session that is not there, are refused by name'
   await expect(host.fork(sessionId, { at: 0 })).rejects.toMatchObject({ code: 'INVALID_OPTION' });
   await expect(host.fork(sessionId, { at: Number.NaN })).rejects.toMatchObject({ code: 'INVALID_OPTION' });
 });
+
+test('a fork has the artifacts of its past, and a rewind takes away those that came later', async () => {
+  const store = memoryStore();
+  const artifacts = store.artifacts;
+  let n = 0;
+  const save = tool({
+    name: 'save',
+    description: '.',
+    parameters: { type: 'object' },
+    annotations: { readOnly: true },
+    async execute(_, context) {
+      const { version } = await (context.artifacts as NonNullable<typeof context.artifacts>).save(
+        context.sessionId,
+        'notes',
+        `v${++n}`,
+      );
+      return `${version}`;
+    },
+  });
+  const saving = scriptedModel(({ messages }) =>
+    messages.at(-1)?.content[0]?.type === 'function_response'
+      ? { text: 'ok' }
+      : { toolCalls: [{ name: 'save', args: {} }] },
+  );
+  const team = agent({ name: 'a', tools: [save] });
+  await using host = createHost({ models: { scripted: saving }, store });
+  await host.run(team, 'one', { sessionId }).result;
+  const end = (await logOf(store, sessionId)).at(-1)?.seq as number;
+  await host.run(team, 'two', { sessionId }).result;
+  const { sessionId: early } = await host.fork(sessionId, { at: end });
+  const { sessionId: late } = await host.fork(sessionId);
+  await host.rewind(sessionId, { to: end });
+  expect(await artifacts?.list(early)).toEqual([{ name: 'notes', versions: [1] }]);
+  expect(await artifacts?.list(late)).toEqual([{ name: 'notes', versions: [1, 2] }]);
+  expect(await artifacts?.list(sessionId)).toEqual([{ name: 'notes', versions: [1] }]);
+  expect(Buffer.from((await artifacts?.load(late, 'notes', 2))?.data ?? '').toString()).toBe('v2');
+});

@@ -1,0 +1,67 @@
+import type { Command, CommandResult, LogPage, Overview, SessionPlan, StreamMessages } from '../wire.js';
+
+/** As it stands in addresses. */
+const token = document.querySelector('meta[name=troupe-token]')?.getAttribute('content') ?? '';
+
+/** What the server refuses, in its words. */
+export class Refusal extends Error {
+  constructor(
+    readonly code: string,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+async function ask<T>(path: string, init?: RequestInit): Promise<{ readonly value: T; readonly characters: number }> {
+  let response: Response;
+  try {
+    response = await fetch(`api/${path}${path.includes('?') ? '&' : '?'}token=${token}`, init);
+  } catch {
+    throw new Refusal('OFFLINE', 'Studio does not answer. Is the process that serves it still running?');
+  }
+  const text = await response.text();
+  if (response.status === 403)
+    throw new Refusal('FORBIDDEN', 'The token is not valid any more: open the address that was printed anew.');
+  const value = JSON.parse(text) as T & { code?: string; message?: string };
+  if (!response.ok) throw new Refusal(value.code ?? String(response.status), value.message ?? response.statusText);
+  return { value, characters: text.length };
+}
+
+const pathOf = (host: string, session: string) => `sessions/${encodeURIComponent(host)}/${encodeURIComponent(session)}`;
+
+export const fetchPlan = async (host: string, session: string): Promise<SessionPlan> =>
+  (await ask<SessionPlan>(`${pathOf(host, session)}/plan`)).value;
+
+export const fetchLog = (host: string, session: string, after: number, limit?: number) =>
+  ask<LogPage>(`${pathOf(host, session)}/log?after=${after}${limit === undefined ? '' : `&limit=${limit}`}`);
+
+export const sendCommand = async (command: Command): Promise<CommandResult> =>
+  (await ask<CommandResult>('command', { method: 'POST', body: JSON.stringify(command) })).value;
+
+export interface StreamListener {
+  message<Name extends keyof StreamMessages>(name: Name, data: StreamMessages[Name], characters: number): void;
+  connected(isConnected: boolean): void;
+}
+
+/** Listens until it is called off; a lost connection is taken up again by itself, behind what was heard last. */
+export function openStream(host: string, session: string, after: number, listener: StreamListener): () => void {
+  const source = new EventSource(`api/${pathOf(host, session)}/stream?after=${after}&token=${token}`);
+  for (const name of ['events', 'states', 'resync'] as const)
+    source.addEventListener(name, ({ data }: MessageEvent<string>) => {
+      listener.message(name, JSON.parse(data) as StreamMessages[typeof name], data.length);
+    });
+  return watch(source, (isConnected) => listener.connected(isConnected));
+}
+
+export function openOverview(tell: (overview: Overview) => void, connected: (is: boolean) => void): () => void {
+  const source = new EventSource(`api/overview/stream?token=${token}`);
+  source.addEventListener('overview', ({ data }: MessageEvent<string>) => tell(JSON.parse(data) as Overview));
+  return watch(source, connected);
+}
+
+function watch(source: EventSource, connected: (is: boolean) => void): () => void {
+  source.addEventListener('open', () => connected(true));
+  source.addEventListener('error', () => connected(false));
+  return () => source.close();
+}

@@ -1,0 +1,130 @@
+import type { ReactNode } from 'react';
+import type { HostOverview } from '../wire.js';
+import { oneLine } from './clipped.js';
+import { ControlBar } from './control-bar.js';
+import { costText, countText, durationText } from './figures.js';
+import type { Route, View } from './route.js';
+import { Scrubber } from './scrubber.js';
+import type { SessionFeed } from './session-feed.js';
+import { TranscriptView } from './transcript-view.js';
+import { TreeView } from './tree-view.js';
+import { useNow, useRun } from './use-feed.js';
+
+const TABS: readonly { readonly view: View; readonly name: string }[] = [{ view: 'transcript', name: 'Transcript' }];
+
+export interface SessionViewProps {
+  readonly feed: SessionFeed;
+  readonly route: Route;
+  readonly host: HostOverview | undefined;
+  readonly go: (change: Partial<Route>) => void;
+}
+
+/** One session: its threads, and one of them from the side that was chosen. */
+export function SessionView({ feed, route, host, go }: SessionViewProps): ReactNode {
+  const { seq, view } = route;
+  const run = useRun(feed, seq);
+  const model = run ?? feed.model;
+  const clock = useNow(1_000);
+  const now = seq === undefined && model.reason === undefined ? clock : Date.parse(model.lastAt ?? '');
+  const listed = host?.sessions.find(({ id }) => id === feed.session);
+  const isRunning = listed?.isRunning ?? (model.reason === undefined && model.threadCount > 0);
+  const can = host?.can ?? [];
+  const threadId = model.threads[route.thread] === undefined ? '' : route.thread;
+  if (feed.state === 'failed' && model.threadCount === 0)
+    return (
+      <main className="session-view">
+        <div className="empty large" role="alert">
+          <h2>This session cannot be shown</h2>
+          <p>{oneLine(feed.fault ?? '', 500)}</p>
+          <p>Choose another one on the left, or load the page again.</p>
+        </div>
+      </main>
+    );
+  return (
+    <main className="session-view">
+      <header className="session-head">
+        <h1>{oneLine(listed?.title ?? listed?.agentName ?? model.threads['']?.agentName ?? '…', 100)}</h1>
+        <code className="quiet">{feed.session}</code>
+        <Totals model={model} now={now} />
+        {feed.state === 'lost' && <span className="badge wait">connection lost, trying again</span>}
+        {feed.state === 'loading' && <span className="badge">loading</span>}
+        {run === undefined && <span className="badge">fetching that moment</span>}
+      </header>
+      {feed.plan !== undefined && feed.plan.gaps.length > 0 && (
+        <details className="gaps" role="alert">
+          <summary>Some of the log cannot be read: what is here is shown as far as it goes</summary>
+          <ul>
+            {feed.plan.gaps.map((gap) => (
+              <li key={`${gap.line}`}>
+                after event {gap.afterSeq}:{' '}
+                {gap.kind === 'torn' ? 'the last record is cut off' : `${gap.lines} lines lost`}
+                {' · '}
+                {oneLine(gap.reason, 200)}
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
+      <div className="session-body">
+        <TreeView feed={feed} model={model} selected={threadId} now={now} onSelect={(thread) => go({ thread })} />
+        <section className="detail">
+          <div className="tabs" role="tablist" aria-label="Views">
+            {TABS.map((tab) => (
+              <button
+                key={tab.view}
+                type="button"
+                role="tab"
+                id={`tab-${tab.view}`}
+                aria-selected={tab.view === view}
+                onClick={() => go({ view: tab.view })}
+              >
+                {tab.name}
+              </button>
+            ))}
+          </div>
+          <div className="view" role="tabpanel" aria-labelledby={`tab-${view}`}>
+            <TranscriptView feed={feed} threadId={threadId} seq={seq} onThread={(thread) => go({ thread })} />
+          </div>
+        </section>
+      </div>
+      <ControlBar feed={feed} model={model} threadId={threadId} can={can} isRunning={isRunning} />
+      <Scrubber
+        feed={feed}
+        seq={seq}
+        can={can}
+        isRunning={isRunning}
+        onSeq={(position) => go({ seq: position })}
+        onFork={(session) => go({ session, thread: '', seq: undefined })}
+      />
+    </main>
+  );
+}
+
+function Totals({ model, now }: { readonly model: SessionFeed['model']; readonly now: number }): ReactNode {
+  const { totals } = model;
+  const took = now - Date.parse(model.firstAt ?? '');
+  return (
+    <dl className="totals">
+      <div>
+        <dt>Threads</dt>
+        <dd>{model.threadCount}</dd>
+      </div>
+      <div>
+        <dt>Tokens</dt>
+        <dd>{countText(totals.inputTokens + totals.outputTokens)}</dd>
+      </div>
+      <div>
+        <dt>Cost</dt>
+        <dd>{costText(totals)}</dd>
+      </div>
+      <div>
+        <dt>Time</dt>
+        <dd>{durationText(took)}</dd>
+      </div>
+      <div>
+        <dt>State</dt>
+        <dd>{model.reason === undefined ? (model.threadCount > 0 ? 'running' : '–') : oneLine(model.reason, 40)}</dd>
+      </div>
+    </dl>
+  );
+}
