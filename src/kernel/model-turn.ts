@@ -36,7 +36,9 @@ export const createModelTurn = (context: Target, modelName: string, routing?: Ba
   new Turn(context, modelName, routing);
 
 /** What no model may say: nothing of it goes into a log. */
-function assertAnswer({ content, toolCalls }: ModelResponse): void {
+function assertAnswer(answer: ModelResponse): void {
+  if (typeof answer !== 'object' || answer === null) throw nonsense('it is no object');
+  const { content, toolCalls } = answer;
   if (!Array.isArray(content)) throw nonsense('content is no list of parts');
   for (const part of content) {
     const text = part?.type === 'thought' ? part.thought : part?.type === 'text' ? part.text : '';

@@ -198,3 +198,9 @@ test('names that providers have for a refusal and for a cut are read as ours', (
     });
   }
 });
+
+test('what is no answer at all is told as such', () => {
+  for (const nothing of [undefined, null, 'text']) {
+    expect(() => turn().turn.take(nothing as never)).toThrow(expect.objectContaining({ code: 'INVALID_RESPONSE' }));
+  }
+});
