@@ -202,7 +202,7 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
     const compiled = agent.children[job.index] as CompiledAgent;
     const { name } = compiled.definition;
     const { past } = job;
-    // What is started in its place is another thread.
+    // It was for this start: what starts again after it is another thread.
     job.past = undefined;
     const threadId = past?.threadId ?? childThreadId(thread.threadId, name, ++thread.spawned);
     const child = newChild(job, compiled, threadId);
