@@ -5,6 +5,7 @@ import { chmodSync, copyFileSync, existsSync, readFileSync, renameSync, rmSync, 
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildPage } from './build-page.mjs';
+import { bundleCore } from './bundle-core.mjs';
 import { tsc } from './tsc.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -21,6 +22,7 @@ const { status } = spawnSync(process.execPath, [tsc, '-p', 'tsconfig.build.json'
 });
 if (status !== 0) process.exit(status ?? 1);
 
+await bundleCore(fresh);
 const bin = join(fresh, 'src', 'cli', 'main.js');
 if (existsSync(bin)) chmodSync(bin, 0o755);
 // The layout engine is one file of a large package: it comes along, so that nobody installs the rest.
@@ -29,7 +31,7 @@ const bundled = 'elk.bundled.cjs';
 copyFileSync(join(root, 'node_modules', 'elkjs', 'lib', 'elk.bundled.js'), join(fresh, 'src', 'drawing', bundled));
 copyFileSync(join(root, 'node_modules', 'elkjs', 'LICENSE.md'), join(fresh, 'src', 'drawing', 'elk.LICENSE.md'));
 const code = readFileSync(join(fresh, engine), 'utf8');
-const ours = code.replace("import('elkjs/lib/elk.bundled.js')", `import('./${bundled}')`);
+const ours = code.replace(/import\(['"]elkjs\/lib\/elk\.bundled\.js['"]\)/, `import('./${bundled}')`);
 if (ours === code) throw new Error(`${engine} does not import the layout engine where it is looked for`);
 writeFileSync(join(fresh, engine), ours);
 

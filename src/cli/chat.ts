@@ -11,9 +11,12 @@ import { withModelHint } from './choose-model.js';
 import type { CommandIo } from './command-io.js';
 import { exitCodeOf, exitCodes } from './exit-codes.js';
 import { followRun } from './follow-run.js';
+import { visibleLine } from './plain-text.js';
 import { inputOf } from './read-prompt.js';
 import { badUse } from './report-error.js';
 import { assertMode, type RunCommand, type RunParts, type Team, withTeam } from './run.js';
+import { cutToWidth } from './text-width.js';
+import { plural } from './tree-figures.js';
 
 export interface ChatCommand extends Omit<RunCommand, 'prompt' | 'resume'> {
   /** A stored session to go on with. */
@@ -39,9 +42,13 @@ export async function chatCommand(command: ChatCommand, io: CommandIo, parts: Ru
       const isTerminal = io.stdin.isTTY === true && io.stdout.isTTY && io.stderr.isTTY && io.env.TERM !== 'dumb';
       const json = command.json === true;
       const desk = isTerminal && !json ? createChatTerminal(io) : createPlainConsole(io, { json });
+      const chat = createChat({ team, command, io, desk });
+      // Ctrl-C is for the run alone; who ends the process means the chat.
+      const handlers = (['SIGTERM', 'SIGHUP'] as const).map((name) => io.onSignal(name, chat.leave));
       try {
-        return await createChat({ team, command, io, desk }).talk();
+        return await chat.talk();
       } finally {
+        for (const takeOff of handlers) takeOff();
         desk.close();
       }
     },
@@ -55,7 +62,11 @@ interface ChatOptions {
   desk: ChatConsole;
 }
 
-function createChat({ team, command, io, desk }: ChatOptions): { talk(): Promise<number> } {
+function createChat({ team, command, io, desk }: ChatOptions): {
+  talk(): Promise<number>;
+  /** Once the run that is on has ended. */
+  leave(): void;
+} {
   const { host, definition, follow } = team;
   const { signals } = follow;
   let sessionId = command.session;
@@ -179,7 +190,7 @@ function createChat({ team, command, io, desk }: ChatOptions): { talk(): Promise
     const exchanges = await exchangesOf(host.attach(id));
     const [word, seq = ''] = rest.split(' ');
     const to = word === 'to' ? seqOf(seq) : positionBefore(exchanges, countOf(rest));
-    const words = exchanges.filter((one) => one.seq > to).map((one) => `“${one.text.slice(0, 60)}”`);
+    const words = exchanges.filter((one) => one.seq > to).map((one) => quoted(one.text));
     const what = words.length === 0 ? `all behind ${to}` : words.join(', ');
     if (desk.isLive && !/^y(es)?$/i.test((await desk.read(`take back ${what}? [y/N] `)) ?? '')) return;
     await host.rewind(id, { to });
@@ -236,10 +247,22 @@ function createChat({ team, command, io, desk }: ChatOptions): { talk(): Promise
       });
   };
 
+  const welcome = async (): Promise<string> => {
+    const help = `${definition.name}: /help says what there is besides talking`;
+    if (sessionId === undefined) return help;
+    const exchanges = await exchangesOf(host.attach(sessionId));
+    const last = exchanges.at(-1);
+    const past = `goes on with ${sessionId}: ${plural(exchanges.length, 'exchange')}`;
+    return `${past}${last === undefined ? '' : `, the last ${quoted(last.text)}`}\n${help}`;
+  };
+
   return {
+    leave() {
+      isLeaving = true;
+    },
     async talk() {
       await takeUp();
-      if (desk.isLive) desk.say(`${definition.name}: /help says what there is besides talking`);
+      if (desk.isLive) desk.say(await welcome());
       while (!isLeaving) {
         const line = next.shift() ?? (await desk.read(mode === undefined || mode === 'default' ? '› ' : `${mode} › `));
         if (line === undefined) break;
@@ -251,6 +274,8 @@ function createChat({ team, command, io, desk }: ChatOptions): { talk(): Promise
     },
   };
 }
+
+const quoted = (text: string) => `“${cutToWidth(visibleLine(text), 60)}”`;
 
 const unknown = (name: string) => `there is no /${name}: /help says what there is; a line that begins with // is said`;
 

@@ -323,6 +323,17 @@ function createProgram({
       done(await sessionsDeleteCommand({ ...options, ids }, io, await stored(options.store)));
     });
 
+  command('replay <session>', 'Play a stored session again as it was; nothing runs.', 'troupe replay 0f3a --speed 4')
+    .option('--speed <times>', 'how many times as fast; 0: at once (default: 1, without a terminal 0)')
+    .option('--to <file>', 'write what the models said as a script (JSON), for --script; nothing is played')
+    .option('--store <dir>', 'the directory that keeps it (default: .troupe)')
+    .option('--json', 'print the events as JSON lines on stdout, and nothing else there')
+    .action(async (session: string, options: StoreFlags & { speed?: string; to?: string }) => {
+      const { replayCommand } = await import('./replay.js');
+      const { wait } = await import('./wait.js');
+      done(await replayCommand({ ...options, session }, io, { store: await stored(options.store), wait }));
+    });
+
   command('init [folder]', 'Make a project that runs offline at once.', 'troupe init demo').action(
     async (folder: string | undefined) => {
       const { initCommand } = await import('./init.js');

@@ -359,3 +359,20 @@ test('what a model says cannot steer the terminal', async () => {
   await code;
   expect(io.stdout.text).toContain('a<U+001B>[2Jb\n');
 });
+
+test('in a terminal --session says where it goes on; SIGTERM ends the chat with its run', async () => {
+  const store = memoryStore();
+  await chatWith([{ text: 'One.' }], { store }).start(fakeIo({ stdin: 'first\n' }));
+  const [id = ''] = Object.keys(await sessionsOf(store));
+  const { start } = chatWith([{ text: 'never', delayMs: 600_000 }], { store });
+  const io = inTerminal();
+  const { type, until } = typist(io);
+  const code = start(io, { session: id });
+  await until(`goes on with ${id}: 1 exchange, the last “first”`);
+  expect(io.stdout.text).not.toContain('One.');
+  type('second\r');
+  await until('running');
+  io.raise('SIGTERM');
+  expect(await code).toBe(130);
+  expect(io.listening).toBe(0);
+});

@@ -19,6 +19,7 @@ const commands = [
   'graph',
   'policy',
   'sessions',
+  'replay',
   'init',
   'trust',
   'hooks',

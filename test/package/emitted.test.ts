@@ -19,6 +19,15 @@ test('contracts emit no code', () => {
   expect(code.filter(([, text]) => text !== 'export {};')).toEqual([]);
 });
 
+test('whoever imports the package loads one file of ours', () => {
+  const imports = (path: string) =>
+    [...readFileSync(join(root, 'dist', path), 'utf8').matchAll(/^(?:import|export)\b[^'"]*["'](\.[^"']+)["']/gm)].map(
+      ([, from]) => from,
+    );
+  expect(imports('src/index.js')).toEqual(['../core.js']);
+  expect(imports('core.js')).toEqual([]);
+});
+
 test('no any is written in what users see', () => {
   const found = surface.declarations.filter((each) => each.usesAny).map((each) => `${each.file}: ${each.name}`);
   expect(found).toEqual([]);

@@ -37,7 +37,8 @@ export function resumeRun(thread: Thread, past: ThreadPast): void {
   thread.run = run;
   tree.host.lifecycle?.resume(thread);
   const { stop } = past;
-  for (const call of past.lost) closeCall(thread, call, 'its answer was lost with a part of the log');
+  for (const call of past.lost)
+    closeCall(thread, call, 'the process ended before it was answered, or its answer was lost');
   // First: what is being stopped begins nothing more.
   if (stop !== undefined) recovery.onBegin(() => stopRun(thread, stop));
   thread.actor.send({ type: 'session.message' });
