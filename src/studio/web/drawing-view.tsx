@@ -10,6 +10,7 @@ export interface DrawingViewProps {
   readonly onRef?: (ref: string) => void;
 }
 
+const LEAST = 0.62;
 const STEPS = [0.5, 0.75, 1, 1.25, 1.5, 2];
 
 /** A laid-out picture, as large as there is room or as one wants it. */
@@ -24,7 +25,9 @@ export function DrawingView({ source, label, update, onRef }: DrawingViewProps):
   useLayoutEffect(() => {
     if (svg === undefined) return;
     svg.style.width = zoom === undefined ? '' : `${width * zoom}px`;
-    svg.style.maxWidth = zoom === undefined ? `min(100%, ${width * 1.25}px)` : 'none';
+    // Smaller it could not be read.
+    svg.style.minWidth = zoom === undefined ? `${width * LEAST}px` : '';
+    svg.style.maxWidth = zoom === undefined ? `max(${width * LEAST}px, min(100%, ${width * 1.25}px))` : 'none';
     update(svg);
   });
   if (svg === undefined) return <p className="empty">This picture cannot be shown.</p>;

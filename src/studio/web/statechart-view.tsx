@@ -143,7 +143,10 @@ function light(
   value: StateValue | undefined,
   before: StateValue | undefined,
 ): void {
-  const lit = new Set(value === undefined ? [] : litStates(machine, value));
+  const states = value === undefined ? [] : litStates(machine, value);
+  const lit = new Set(states);
+  const innermost = states.at(-1);
+  const isNews = innermost !== undefined && svg.querySelector(`[data-ref="${CSS.escape(innermost)}"].lit`) === null;
   for (const box of svg.querySelectorAll('[data-ref]'))
     box.classList.toggle('lit', lit.has(box.getAttribute('data-ref') ?? ''));
   const arrows = [...svg.querySelectorAll('[data-from]')].map((element) => ({
@@ -154,4 +157,6 @@ function light(
   const last: readonly ArrowEnds[] =
     value === undefined || before === undefined ? [] : lastTransition(machine, before, value, arrows);
   for (const arrow of arrows) arrow.element.classList.toggle('lit', last.includes(arrow));
+  if (isNews)
+    svg.querySelector(`[data-ref="${CSS.escape(innermost)}"]`)?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
 }
