@@ -42,12 +42,21 @@ const keys = [
   { name: 'OPENROUTER_BASE_URL', for: 'openrouter at another address' },
 ] as const;
 
-/** Says what is there and what is missing. 1 only when nothing can run; nothing is asked of the network. */
+/**
+ * Says what is there and what is missing. 1 only when nothing can run; nothing is asked of the network. With
+ * `executors` it says in its place what each executor supports.
+ */
 export async function doctorCommand(
-  options: { json?: boolean | undefined },
+  options: { json?: boolean | undefined; executors?: boolean | undefined },
   io: CommandIo,
   parts: DoctorParts,
 ): Promise<number> {
+  if (options.executors === true) {
+    const { executorReport, executorTable } = await import('./executor-table.js');
+    const { json } = options;
+    await io.stdout.write(json === true ? `${JSON.stringify(executorReport(), undefined, 2)}\n` : executorTable());
+    return exitCodes.completed;
+  }
   const report = examine(io, parts);
   await io.stdout.write(options.json === true ? `${JSON.stringify(report, undefined, 2)}\n` : textReport(report));
   return report.ok ? exitCodes.completed : exitCodes.failed;

@@ -370,8 +370,9 @@ function createProgram({
     });
 
   command('doctor', 'Say what is installed, which keys are set, and what the terminal can do.', 'troupe doctor')
+    .option('--executors', 'say what each executor supports, in place of the rest')
     .option('--json', 'print the report as JSON')
-    .action(async (options: { json?: boolean }) => {
+    .action(async (options: { executors?: boolean; json?: boolean }) => {
       const { doctorCommand, installedVersion } = await import('./doctor.js');
       done(await doctorCommand(options, io, { nodeVersion: process.versions.node, packageVersion: installedVersion }));
     });

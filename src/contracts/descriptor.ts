@@ -15,6 +15,7 @@ export type Capability = Open<
   | 'stream_end_events'
   | 'streaming'
   | 'mid_stream_update'
+  | 'usage'
 >;
 
 export interface AgentConstraints {

@@ -70,7 +70,8 @@ export interface SessionHandle {
   readonly events: AsyncIterable<AgentEvent>;
   readonly state: Bag;
   readonly lastUpdateTime: string;
-  /** Resolves (or returns) once the event is durable. Appends are kept in call order. The same `id` twice is stored once. */
+  /** Resolves (or returns) once the event is durable. Appends are kept in call order; behind one that
+   * failed every other fails, as a log has no holes. The same `id` twice is stored once. */
   append(event: AgentEvent): void | Promise<void>;
   snapshot(): SessionSnapshot | Promise<SessionSnapshot>;
   /** Lets go of the lock, once all that was appended is durable. Twice is once. */

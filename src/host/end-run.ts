@@ -200,6 +200,12 @@ function storeFailure(thread: Thread): RunEnd {
   return { reason: 'failed', data: { code, message } };
 }
 
+/** Ends what is under way in a tree whose log cannot be written: what nobody could go on with is not to happen. */
+export function stopUnlogged({ root }: Tree): void {
+  if (root.run === undefined || root.run.stop !== undefined) return;
+  stopRun(root, storeFailure(root));
+}
+
 function endData(run: RunRecord, data: StreamEndData): StreamEndData {
   const usage = run.tally.totals();
   const cost = run.tally.cost();

@@ -59,8 +59,14 @@ export function prepareExecutor(tree: Tree, agent: CompiledAgent, threadOf: () =
     });
   }
   if (executor.opaque) assertGranted(tree, agent);
-  const text = outOfReach(executor, tree, agent.definition.name);
-  return text === undefined ? executor : announced(executor, text, tree, agent.definition.name, threadOf);
+  const { name } = agent.definition;
+  const notices: [code: string, text: string][] = [];
+  const out = outOfReach(executor, tree, name);
+  if (out !== undefined) notices.push(['OPAQUE_AGENT', out]);
+  const missing = capabilities?.filter((capability) => executor.capabilities?.includes(capability) === false) ?? [];
+  if (missing.length > 0)
+    notices.push(['CAPABILITIES', `${name} cannot do all that it declares: ${missing.join(', ')}`]);
+  return notices.length === 0 ? executor : announced(executor, notices, tree, name, threadOf);
 }
 
 const isSession = (made: unknown): made is AgentSession =>
@@ -84,8 +90,14 @@ function outOfReach({ opaque, hookPoints }: Executor, { host }: Tree, name: stri
   return others === '' ? tools : `${tools}; it ${model}`;
 }
 
-/** Says once in a tree, before such an agent does anything, what does not apply to it. */
-function announced(executor: Executor, text: string, tree: Tree, name: string, threadOf: () => Thread): Executor {
+/** Says once in a tree, before such an agent does anything, what does not apply to it and what it cannot do. */
+function announced(
+  executor: Executor,
+  notices: readonly [code: string, text: string][],
+  tree: Tree,
+  name: string,
+  threadOf: () => Thread,
+): Executor {
   const { hookPoints, capabilities, opaque, keepsContext } = executor;
   return {
     ...(opaque && { opaque }),
@@ -97,7 +109,7 @@ function announced(executor: Executor, text: string, tree: Tree, name: string, t
       told.set(tree, names);
       if (!names.has(name)) {
         names.add(name);
-        notice(threadOf(), 'OPAQUE_AGENT', 'warning', text);
+        for (const [code, text] of notices) notice(threadOf(), code, 'warning', text);
       }
       return executor.turn(inbox, context);
     },

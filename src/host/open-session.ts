@@ -5,6 +5,7 @@ import { narrowPermissionMode } from '../kernel/narrow.js';
 import { readSchema } from '../kernel/schema.js';
 import { TreeBudget } from './budget.js';
 import { compileAgent } from './compile-agent.js';
+import { stopUnlogged } from './end-run.js';
 import { closeExecutor, createExecutor } from './executors.js';
 import type { HostCore } from './host-core.js';
 import { runOptionFaults } from './option-keys.js';
@@ -220,6 +221,7 @@ export function begin(
     }),
   });
   tree.traceContext = options.traceContext;
+  tree.onStoreFailed = stopUnlogged;
   if (agent.isBudgeted || options.maxBudgetUsd !== undefined || options.maxTokens !== undefined) {
     tree.budget = new TreeBudget();
   }

@@ -97,7 +97,16 @@ const CAPABILITIES = [
   'host_tool_execution',
   'stream_end_events',
   'mid_stream_update',
+  'usage',
 ];
+
+/** What the session can really do: less than its agent declares where its executor says so. */
+function capabilitiesOf({ agent, executor }: Thread): string[] {
+  const declared = agent.driver.descriptor.capabilities;
+  const able = executor?.capabilities;
+  if (able === undefined) return declared ?? CAPABILITIES;
+  return declared === undefined ? [...able] : declared.filter((capability) => able.includes(capability));
+}
 
 /** The first event of a session. */
 export function publishInitialize(thread: Thread, resumed = false): void {
@@ -110,7 +119,7 @@ export function publishInitialize(thread: Thread, resumed = false): void {
     sessionId: tree.sessionId,
     agent: about,
     interfaceVersion: INTERFACE_VERSION,
-    capabilities: descriptor.capabilities ?? CAPABILITIES,
+    capabilities: capabilitiesOf(thread),
   };
   const model = tree.settings.model ?? driver.model;
   if (typeof model === 'string') event.model = model;

@@ -84,6 +84,7 @@ class SessionTree implements Tree {
   onStaleResult: Tree['onStaleResult'];
   recovery: Tree['recovery'];
   storeError: Tree['storeError'];
+  onStoreFailed: Tree['onStoreFailed'];
   traceContext: Tree['traceContext'];
   #questions: Tree['questions'] | undefined;
   #consumerCalls: Tree['consumerCalls'] | undefined;
@@ -216,13 +217,13 @@ function withoutTemporary(event: AgentEvent): AgentEvent {
 function keep(event: AgentEvent, thread: Thread): void {
   const { tree } = thread;
   noteInHistory(thread.history, event, thread.agentId);
-  if (tree.handle === undefined) return;
+  // Behind what could not be written nothing is: a log with a hole is none that could be gone on with.
+  if (tree.handle === undefined || tree.storeError !== undefined) return;
   let written: void | Promise<void>;
   try {
     written = tree.handle.append(tree.hasState ? withoutTemporary(event) : event);
   } catch (thrown) {
-    tree.storeError ??= describeError(thrown, 'STORE_FAILED');
-    return;
+    return storeFailed(tree, thrown);
   }
   if (written !== undefined) noteWrite(tree, written);
 }
@@ -237,7 +238,7 @@ function reserve(toSeq: number, { tree }: Thread): void {
     if (written instanceof Promise) noteWrite(tree, written.then(note));
     else note();
   } catch (thrown) {
-    tree.storeError ??= describeError(thrown, 'STORE_FAILED');
+    storeFailed(tree, thrown);
   }
 }
 
@@ -249,11 +250,18 @@ function noteWrite(tree: Tree, written: Promise<void>): void {
       if (tree.pendingWrites === all) tree.pendingWrites = undefined;
     },
     (thrown: unknown) => {
-      tree.storeError ??= describeError(thrown, 'STORE_FAILED');
+      storeFailed(tree, thrown);
       if (tree.pendingWrites === all) tree.pendingWrites = undefined;
     },
   );
   tree.pendingWrites = all;
+}
+
+function storeFailed(tree: Tree, thrown: unknown): void {
+  if (tree.storeError !== undefined) return;
+  tree.storeError = describeError(thrown, 'STORE_FAILED');
+  // Later: whoever published what could not be written is not done with it.
+  queueMicrotask(() => tree.onStoreFailed?.(tree));
 }
 
 /** The conversation so far is forgotten. */

@@ -278,6 +278,8 @@ export interface Tree {
   /** Of a tree that was taken up in the middle of a run. */
   recovery: Recovery | undefined;
   storeError: { code: string; message: string } | undefined;
+  /** Told once, when the log cannot be written any more. */
+  onStoreFailed: ((tree: Tree) => void) | undefined;
   /** What the caller's own trace says of this run. */
   traceContext: TraceContext | undefined;
 }

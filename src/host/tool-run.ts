@@ -36,6 +36,10 @@ export async function execute(call: Call): Promise<void> {
     const durable = settled(tree);
     if (durable !== undefined) await durable;
     if (isDone(call)) return;
+    if (tree.storeError !== undefined) {
+      const text = `not run: the log of the session cannot be written (${tree.storeError.message})`;
+      return respond(call, errorResult('execution_failed', text));
+    }
     signal(call, 'call.began');
     publish(thread, { type: 'tool_update', requestId: call.requestId, status: 'executing' });
     await finish(call, await runEntry(call));

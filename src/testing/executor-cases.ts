@@ -1,11 +1,14 @@
 import { deepStrictEqual, ok, strictEqual } from 'node:assert';
 import type {
+  AgentConstraints,
   AgentDefinition,
   AgentEvent,
   AgentSession,
+  ContentPart,
   ElicitationRequest,
   Executor,
   ToolDefinition,
+  ToolDescriptor,
 } from '../contracts/index.js';
 import { type AgentOptions, agent } from '../define/agent.js';
 import { defineHook } from '../define/hook.js';
@@ -13,6 +16,7 @@ import { sequential } from '../define/sequential.js';
 import { tool } from '../define/tool.js';
 import type { Host, HostOptions, Run, RunOptions } from '../host/types.js';
 import { createHost } from '../index.js';
+import { jsonFault } from '../kernel/json-value.js';
 import { type ScriptEntry, scriptedModel } from '../models/scripted.js';
 import { bounded, type ConformanceCase } from './conformance.js';
 import { checkEnd, eventsOf, readChecked, saidIn } from './event-checks.js';
@@ -24,7 +28,7 @@ export interface ExecutorScenario {
   readonly turns: readonly ScriptEntry[];
   /** The first turn says nothing until it is aborted. */
   readonly hangs?: boolean;
-  /** The backend itself asks this in its first turn, which it ends so. */
+  /** The agent asks this in its first turn: the backend itself, or by a call of `ask_user`, which it may call then. */
   readonly question?: Omit<ElicitationRequest, 'requestId'>;
 }
 
@@ -50,9 +54,9 @@ function prepare(
   make: MakeExecutor,
   { agent: agentOptions, host: hostOptions }: ExecutorSetup = {},
   scenario: ExecutorScenario,
-  more: { tools?: readonly ToolDefinition[]; host?: HostOptions; constraints?: { maxTurns: number } } = {},
+  more: { tools?: readonly ToolDefinition[]; host?: HostOptions; constraints?: AgentConstraints } = {},
 ): Subject {
-  const turns = scenario.hangs ? [{ delayMs: A_LONG_TIME_MS }] : scenario.turns;
+  const turns = scenario.hangs ? [{ delayMs: A_LONG_TIME_MS }] : turnsWithQuestion(scenario);
   const host = createHost({ ...hostOptions, ...more.host, models: { scripted: scriptedModel(turns) } });
   host.registerExecutor(TYPE, () => make(scenario));
   const subject = agent({
@@ -61,11 +65,16 @@ function prepare(
     capabilities: ['host_tool_execution'],
     ...agentOptions,
     executor: TYPE,
+    ...(scenario.question && { tools: ['ask_user'] }),
     ...(more.tools && { tools: more.tools }),
     ...(more.constraints && { constraints: more.constraints }),
   });
   return { host, subject };
 }
+
+/** The turns of an agent that asks by a call, as models do. */
+export const turnsWithQuestion = ({ turns, question }: ExecutorScenario): readonly ScriptEntry[] =>
+  question === undefined ? turns : [calls(['q', 'ask_user', { question: question.message }]), ...turns];
 
 const A_LONG_TIME_MS = 3_600_000;
 
@@ -89,6 +98,15 @@ const write = (execute: () => unknown) => tool({ name: 'write', description: 'Wr
 const calls = (...named: [id: string, name: string, args?: unknown][]): ScriptEntry => ({
   toolCalls: named.map(([id, name, args = {}]) => ({ id, name, args })),
 });
+
+/** A part that nobody knows. */
+const HOLOGRAM = { type: 'hologram', beams: 3 } as unknown as ContentPart;
+
+/** Names that mean something to JavaScript, numbers at the edge, odd texts, depth. */
+const STRANGE_JSON = (): unknown =>
+  JSON.parse(
+    `{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}},"":null,"n":[-0.5,1e21,5e-324,0],"t":"\\u0000🪁\\u2028","deep":${'['.repeat(30)}${']'.repeat(30)}}`,
+  );
 
 /** What every executor must do. `make` is asked once per session, with what its agent is to say. */
 export const executorCases: readonly ExecutorCase[] = bounded([
@@ -221,7 +239,7 @@ export const executorCases: readonly ExecutorCase[] = bounded([
       const subject = prepare(make, setup, { turns: [{ text: 'thanks' }], question });
       const { events } = await runOnce(subject, (event, run) => {
         if (event.type === 'elicitation_request')
-          run.respond(event.requestId, { action: 'accept', content: { one: 1 } });
+          run.respond(event.requestId, { action: 'accept', content: { answers: 'that', answer: 'that' } });
       });
       strictEqual(eventsOf(events, 'elicitation_request')[0]?.message, 'which one?');
       strictEqual(eventsOf(events, 'elicitation_response')[0]?.action, 'accept');
@@ -303,6 +321,229 @@ export const executorCases: readonly ExecutorCase[] = bounded([
     },
   },
   {
+    name: 'what it says comes in its order, numbered, and as its own',
+    async run(make, setup) {
+      const pieces = ['one ', 'two ', 'three ', 'four'];
+      const { events } = await runOnce(prepare(make, setup, { turns: [{ text: pieces }] }));
+      strictEqual(saidIn(events), pieces.join(''));
+      ok(
+        events.every(({ seq }, at) => at === 0 || seq > (events[at - 1]?.seq ?? 0)),
+        'seq does not rise',
+      );
+      deepStrictEqual([...new Set(events.map(({ agentId }) => agentId))], ['subject']);
+    },
+  },
+  {
+    name: 'the words of a turn come before its calls, and these in their order',
+    async run(make, setup) {
+      const turns = [{ text: 'First I look.', ...calls(['c1', 'look'], ['c2', 'look', { n: 2 }]) }, { text: 'done' }];
+      const { events } = await runOnce(prepare(make, setup, { turns }, { tools: [look(() => 'seen')] }));
+      const said = events.flatMap((event) => {
+        if (event.type === 'tool_request') return [event.args];
+        return event.type === 'message' && event.role === 'agent' ? [saidIn([event])] : [];
+      });
+      deepStrictEqual(
+        said.filter((one) => one !== ''),
+        ['First I look.', {}, { n: 2 }, 'done'],
+      );
+    },
+  },
+  {
+    name: 'calls that the consumer runs pause its stream until the last of their results',
+    async run(make, setup) {
+      const turns = [calls(['c1', 'mine', { n: 1 }], ['c2', 'mine', { n: 2 }]), { text: 'done' }];
+      const { host, subject } = prepare(make, setup, { turns });
+      const session = host.session(subject);
+      const mine: ToolDescriptor = {
+        name: 'mine',
+        description: 'The consumer’s.',
+        parametersSchema: { type: 'object' },
+        annotations: { readOnly: true },
+      };
+      const paused = await drain(session.stream({ kind: 'message', content: 'go' }, { tools: [mine] }).stream);
+      const requests = eventsOf(paused, 'tool_request');
+      deepStrictEqual([requests.length, eventsOf(paused, 'stream_end').length], [2, 0]);
+      deepStrictEqual(session.state().type, 'awaiting_tool');
+      const later: AgentEvent[] = [];
+      for (const { requestId, args } of requests.toReversed()) {
+        strictEqual(saidIn(later), '', 'it went on before all results were there');
+        const text = `result ${(args as { n: number }).n}`;
+        const result = { llmContent: [{ type: 'text' as const, text }] };
+        later.push(...(await drain(session.stream({ kind: 'tool_result', requestId, result }).stream)));
+      }
+      await readChecked(iterate([...paused, ...later]));
+      checkEnd(later, 'completed');
+      strictEqual(saidIn(later), 'done');
+      await session.close();
+      await host.close();
+    },
+  },
+  {
+    name: 'a question pauses its stream, and the next one goes on with the answer',
+    async run(make, setup) {
+      const question = { kind: 'clarification', message: 'which one?' };
+      const { host, subject } = prepare(make, setup, { turns: [{ text: 'thanks' }], question });
+      const session = host.session(subject);
+      const paused = await drain(session.stream({ kind: 'message', content: 'go' }).stream);
+      const [asked] = eventsOf(paused, 'elicitation_request');
+      ok(asked !== undefined, 'nothing was asked');
+      deepStrictEqual([session.state().type, eventsOf(paused, 'stream_end').length], ['awaiting_elicitation', 0]);
+      const response = { action: 'accept', content: { answers: 'that', answer: 'that' } };
+      const answer = { kind: 'elicitation_response' as const, requestId: asked.requestId, response };
+      const later = await drain(session.stream(answer).stream);
+      await readChecked(iterate([...paused, ...later]));
+      checkEnd(later, 'completed');
+      strictEqual(saidIn(later), 'thanks');
+      await session.close();
+      await host.close();
+    },
+  },
+  {
+    name: 'the signature of a call is kept byte for byte',
+    async run(make, setup) {
+      const thoughtSignature = 'c2lnbmVkIGJ5IHRoZSBtb2RlbA+/==';
+      const turns = [{ toolCalls: [{ id: 'c1', name: 'look', args: {}, thoughtSignature }] }, { text: 'done' }];
+      const { events } = await runOnce(prepare(make, setup, { turns }, { tools: [look(() => 'seen')] }));
+      strictEqual(eventsOf(events, 'tool_request')[0]?.thoughtSignature, thoughtSignature);
+      checkEnd(events, 'completed');
+    },
+  },
+  {
+    name: 'a part of an unknown kind in what it is told harms nothing',
+    async run(make, setup) {
+      const { host, subject } = prepare(make, setup, { turns: [{ text: 'read' }] });
+      const run = host.run(subject, [{ type: 'text', text: 'see: ' }, HOLOGRAM]);
+      const events = await readChecked(run);
+      deepStrictEqual(
+        eventsOf(events, 'message')
+          .find(({ role }) => role === 'user')
+          ?.content.at(-1),
+        HOLOGRAM,
+      );
+      strictEqual(saidIn(events), 'read');
+      checkEnd(events, 'completed');
+      await host.close();
+    },
+  },
+  {
+    name: 'a part of an unknown kind in a result is kept, and the agent goes on',
+    async run(make, setup) {
+      const turns = [calls(['c1', 'look']), { text: 'done' }];
+      const result = () => ({ llmContent: [{ type: 'text', text: 'see: ' }, HOLOGRAM] });
+      const { events } = await runOnce(prepare(make, setup, { turns }, { tools: [look(result)] }));
+      deepStrictEqual(eventsOf(events, 'tool_response')[0]?.llmContent.at(-1), HOLOGRAM);
+      strictEqual(saidIn(events), 'done');
+      checkEnd(events, 'completed');
+    },
+  },
+  {
+    name: 'arguments come through as the JSON that they are, whatever is in them',
+    async run(make, setup) {
+      const ran: unknown[] = [];
+      const turns = [calls(['c1', 'look', STRANGE_JSON()]), { text: 'done' }];
+      const tools = [look((args) => ran.push(args) && 'seen')];
+      const { events } = await runOnce(prepare(make, setup, { turns }, { tools }));
+      strictEqual(JSON.stringify(ran), JSON.stringify([STRANGE_JSON()]));
+      strictEqual(({} as { polluted?: unknown }).polluted, undefined);
+      for (const event of events) deepStrictEqual(jsonFault(event), undefined, event.type);
+      checkEnd(events, 'completed');
+    },
+  },
+  {
+    name: 'text comes through as it is, and every event is plain JSON',
+    async run(make, setup) {
+      const text = 'naïve 🪁 \u0000\u2028 "quoted" \\ </script> \u202e';
+      const { events } = await runOnce(prepare(make, setup, { turns: [{ text }] }));
+      strictEqual(saidIn(events), text);
+      for (const event of events) deepStrictEqual(jsonFault(event), undefined, event.type);
+    },
+  },
+  {
+    name: 'an observer sees what its reader sees, from any point on',
+    async run(make, setup) {
+      const { host, subject } = prepare(make, setup, { turns: [{ text: ['Hel', 'lo'] }] });
+      const run = host.run(subject, 'go');
+      const live = drain(host.attach(run.sessionId));
+      const events = await readChecked(run);
+      await run.result;
+      const later = await drain(host.attach(run.sessionId));
+      const from = events[1] as AgentEvent;
+      const rest = await drain(host.attach(run.sessionId, { after: from.seq }));
+      const idsOf = (some: readonly AgentEvent[]) => some.flatMap(({ id, type }) => (type === 'message' ? [] : [id]));
+      const said = new Map<string, string>();
+      for (const event of eventsOf(later, 'message')) said.set(event.messageId, saidIn([event]));
+      deepStrictEqual(idsOf(later), idsOf(events));
+      deepStrictEqual(idsOf(await live), idsOf(events));
+      deepStrictEqual(idsOf(rest), idsOf(events.slice(2)));
+      strictEqual([...said.values()].join(''), 'Hello');
+      await host.close();
+    },
+  },
+  {
+    name: 'what is said while it works is heard before it goes on, and shown',
+    async run(make, setup) {
+      let steer = () => {};
+      const turns = [calls(['c1', 'look']), { text: 'done' }];
+      const tools = [
+        look(() => {
+          steer();
+          return 'seen';
+        }),
+      ];
+      const { events } = await runOnce(prepare(make, setup, { turns }, { tools }), (_, run) => {
+        steer = () => run.steer({ message: 'hurry' });
+      });
+      const steered = events.findIndex((event) => event._meta?.steered === true);
+      ok(steered > events.findIndex(({ type }) => type === 'tool_response'), 'it does not stand behind the answer');
+      deepStrictEqual((events[steered] as AgentEvent<'message'>).content, [{ type: 'text', text: 'hurry' }]);
+      checkEnd(events, 'completed');
+    },
+  },
+  {
+    name: 'a reader that leaves ends the run only: the session is usable',
+    async run(make, setup) {
+      const { host, subject } = prepare(make, setup, { turns: [{ text: ['one', 'more'] }, { text: 'two' }] });
+      const session = host.session(subject);
+      for await (const event of session.stream({ kind: 'message', content: 'first' }).stream) {
+        if (event.type === 'message' && event.role === 'agent') break;
+      }
+      const events = await drain(session.stream({ kind: 'message', content: 'second' }).stream);
+      strictEqual(saidIn(events), 'two');
+      checkEnd(
+        events.filter(({ runId }) => runId === events.at(-1)?.runId),
+        'completed',
+      );
+      await session.close();
+      await host.close();
+    },
+  },
+  {
+    name: 'a failure ends the run only: the session is usable',
+    async run(make, setup) {
+      const error = { code: 'INVALID_ARGUMENT', message: 'no such thing', retryable: false };
+      const { host, subject } = prepare(make, setup, { turns: [{ error }, { text: 'two' }] });
+      const session = host.session(subject);
+      const failed = await drain(session.stream({ kind: 'message', content: 'first' }).stream);
+      checkEnd(failed, 'failed');
+      const events = await drain(session.stream({ kind: 'message', content: 'second' }).stream);
+      strictEqual(saidIn(events), 'two');
+      checkEnd(events, 'completed');
+      await session.close();
+      await host.close();
+    },
+  },
+  {
+    name: 'a budget of tokens ends the run once it is spent',
+    async run(make, setup) {
+      const usage = { inputTokens: 90, outputTokens: 20 };
+      const turns = [{ ...calls(['c1', 'look']), usage }, { text: 'too late' }];
+      const more = { tools: [look(() => 'seen')], constraints: { maxTokens: 100 } };
+      const { events } = await runOnce(prepare(make, setup, { turns }, more));
+      strictEqual(saidIn(events), '');
+      checkEnd(events, 'max_budget');
+    },
+  },
+  {
     name: 'it works as a child like any other agent',
     async run(make, setup) {
       const { host, subject } = prepare(make, setup, { turns: [{ text: 'done' }] });
@@ -329,6 +570,12 @@ export const executorCases: readonly ExecutorCase[] = bounded([
     },
   },
 ]);
+
+async function drain(stream: AsyncIterable<AgentEvent>): Promise<AgentEvent[]> {
+  const events: AgentEvent[] = [];
+  for await (const event of stream) events.push(event);
+  return events;
+}
 
 async function* iterate(events: readonly AgentEvent[]): AsyncGenerator<AgentEvent> {
   yield* events;

@@ -1,13 +1,14 @@
 import { LlmAgent } from '@google/adk';
-import { afterEach, describe, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import type { AgentDescriptor, Executor } from '../../src/contracts/index.js';
 import { driveAdk } from '../../src/executors/adk/index.js';
 import { localExecutor } from '../../src/executors/local/index.js';
 import { remoteExecutor } from '../../src/executors/remote/index.js';
 import { agent, createHost, type Host, tool } from '../../src/index.js';
 import { type A2aServer, serveA2a } from '../../src/surfaces/a2a.js';
+import { turnsWithQuestion } from '../../src/testing/executor-cases.js';
+import { executorSupport, supportOf } from '../../src/testing/executor-support.js';
 import {
-  type ConformanceSkip,
   type ExecutorScenario,
   type ExecutorSetup,
   executorCases,
@@ -31,8 +32,8 @@ function* eventsOf({ text = [], toolCalls = [], usage, error }: ScriptEntry, tur
     yield { type: 'message', messageId, role: 'agent', content: [{ type: 'text', text: piece }] };
   }
   if (usage !== undefined) yield { type: 'usage', ...usage };
-  for (const [index, { id = `c${turn}.${index}`, name, args }] of toolCalls.entries()) {
-    yield { type: 'tool_request', requestId: id, name, args, messageId, index };
+  for (const [index, { id = `c${turn}.${index}`, ...call }] of toolCalls.entries()) {
+    yield { type: 'tool_request', requestId: id, ...call, messageId, index };
   }
   if (toolCalls.length === 0) yield { type: 'stream_end', reason: 'completed' };
   // Where the turn ends: what is really answered stands in for these.
@@ -53,11 +54,6 @@ function foreign({ turns, hangs, question }: ExecutorScenario) {
     question === undefined ? [] : [{ type: 'elicitation_request', requestId: 'q', ...question }];
   return mockSession([...asked, ...turns.flatMap((turn, index) => [...eventsOf(turn, index)])]);
 }
-
-const QUESTION = {
-  case: 'a question of its own is asked in the inbox, and the answer brings it on',
-  reason: 'an ADK agent asks through its tools, which are calls',
-};
 
 /** A peer of its own behind real HTTP, started with the first request that is sent to it. */
 function remote({ turns, hangs, question }: ExecutorScenario) {
@@ -120,57 +116,43 @@ afterEach(async () => {
   for (const end of ending.splice(0)) await end();
 });
 
-const OWN_TOOLS = 'an A2A peer runs its own tools; the host has no hand in them (no host_tool_execution)';
-
-const subjects: { name: string; make: MakeExecutor; skip: ConformanceSkip[]; setup?: ExecutorSetup }[] = [
-  {
-    name: 'local',
-    make: () => localExecutor(),
-    skip: [
-      {
-        case: 'a question of its own is asked in the inbox, and the answer brings it on',
-        reason: 'a model asks through ask_user, which is a call',
-      },
-    ],
+/** How the columns of the table are driven here. */
+const subjects: Record<string, { make: MakeExecutor; setup?: ExecutorSetup }> = {
+  local: { make: () => localExecutor() },
+  'foreign session': { make: foreign },
+  adk: {
+    make(scenario) {
+      const model = new ScriptedLlm(turnsWithQuestion(scenario), scenario.hangs);
+      return driveAdk(new LlmAgent({ name: 'subject', model }));
+    },
   },
-  { name: 'a foreign session', make: foreign, skip: [] },
-  {
-    name: 'an ADK agent with its own model',
-    make: ({ turns, hangs }) => driveAdk(new LlmAgent({ name: 'subject', model: new ScriptedLlm(turns, hangs) })),
-    skip: [QUESTION],
-  },
-  {
-    name: 'an ADK agent with the host’s model',
-    make: () => driveAdk(new LlmAgent({ name: 'subject' })),
-    skip: [QUESTION],
-  },
-  {
-    name: 'an A2A peer',
+  'adk, host’s model': { make: () => driveAdk(new LlmAgent({ name: 'subject' })) },
+  remote: {
     make: remote,
     setup: {
       agent: { capabilities: ['streaming'] },
       host: { policy: [{ rules: [{ toolName: 'subject', decision: 'allow', context: { opaque: true } }] }] },
     },
-    skip: [
-      { case: 'usage is told as increments, each once', reason: 'A2A has no usage' },
-      ...[
-        'a call runs on the host, with its arguments, once; then the agent goes on',
-        'the calls of a turn are all answered before the agent goes on',
-        'a denied call runs nothing, is told, and the agent goes on',
-        'an unknown tool is answered with an error, and the agent goes on',
-        'what policy asks about waits for a person, then runs',
-        'hooks fire for its calls as for any other',
-        'an abort while a call runs answers the call and ends the run',
-        'a limit on turns ends the run',
-      ].map((one) => ({ case: one, reason: OWN_TOOLS })),
-    ],
   },
-];
+};
 
-for (const { name, make, skip, setup } of subjects) {
-  describe(name, () => {
-    const { run, skipped } = withSkips(executorCases, skip);
+test('every executor that the table names is tried', () => {
+  expect(Object.keys(subjects)).toEqual(executorSupport.map(({ name }) => name));
+});
+
+for (const support of executorSupport) {
+  const { make, setup } = subjects[support.name] as (typeof subjects)[string];
+  describe(support.name, () => {
+    const { run } = withSkips(executorCases, support.skips);
     for (const one of run) test(one.name, () => one.run(make, setup));
-    for (const { name: skippedName, reason } of skipped) test.skip(`${skippedName} (${reason})`, () => {});
+    for (const { name, holds, reason, missing } of supportOf(support)) {
+      if (holds) continue;
+      // What has come to hold is no skip any more.
+      test(`does not hold: ${name} (${reason})`, async () => {
+        const all = executorCases.find((one) => one.name === name);
+        await expect(all?.run(make, setup)).rejects.toThrow();
+        expect(support.capabilities).not.toContain(missing);
+      });
+    }
   });
 }

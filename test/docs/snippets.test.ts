@@ -95,7 +95,7 @@ async function modules(): Promise<Record<string, unknown>> {
   };
   for (const name of named) {
     const path = name.slice('troupe/'.length);
-    const isFolder = path === 'testing' || path.startsWith('executors/');
+    const isFolder = ['contracts', 'testing'].includes(path) || path.startsWith('executors/');
     const isMachine = path.startsWith('compositions/');
     const file = isMachine ? `${path}.machine.ts` : join('src', isFolder ? `${path}/index.ts` : `${path}.ts`);
     found[name] = await import(join(root, file));

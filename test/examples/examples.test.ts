@@ -58,6 +58,7 @@ test('there is one for every way to work together', () => {
     '10-graph.ts',
     '11-adk-in-a-team.ts',
     '12-remote-agent.ts',
+    '13-bring-your-own-executor.ts',
   ]);
 });
 

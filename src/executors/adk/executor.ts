@@ -58,4 +58,5 @@ const CAPABILITIES = [
   'multi_turn',
   'host_tool_execution',
   'stream_end_events',
+  'usage',
 ];

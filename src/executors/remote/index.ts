@@ -22,6 +22,8 @@ export type { RemoteAuth, RemoteBackend } from './backend.js';
 const DEFAULT_POLL_MS = 1_000;
 /** How long a cancellation is waited for. */
 const CANCEL_MS = 3_000;
+/** How long a peer has, after an abort, to say which task it has begun: without its id nothing can be cancelled. */
+const TASK_ID_MS = 1_000;
 
 /**
  * Drives an agent that speaks A2A (version 1, and 0.3) over HTTP. It runs its own model and tools: it is refused unless a
@@ -106,9 +108,10 @@ class RemoteAgent implements Executor {
   ): Promise<void> {
     const { client, card } = connection;
     const { signal } = context;
+    const patience = waitForTask(reader, signal);
     // Both sides must want it: a card that promises what the server does not do is found out by its first answer.
     if (card.capabilities?.streaming !== true || this.backend.streaming === false) {
-      const first = await client.sendMessage(request, { signal });
+      const first = await client.sendMessage(request, { signal: patience.signal }).finally(patience.end);
       await takeAll(reader, [
         isTask(first) ? { payload: { $case: 'task', value: first } } : { payload: { $case: 'message', value: first } },
       ]);
@@ -116,9 +119,11 @@ class RemoteAgent implements Executor {
     }
     let broken: unknown;
     try {
-      await takeAll(reader, client.sendMessageStream(request, { signal }), () => context.aborted);
+      await takeAll(reader, client.sendMessageStream(request, { signal: patience.signal }), () => context.aborted);
     } catch (thrown) {
       broken = thrown;
+    } finally {
+      patience.end();
     }
     if (isSettled(reader) || context.aborted) return;
     if (isTooMuch(broken)) {
@@ -228,6 +233,27 @@ function answerParts({ content = {} }: ElicitationAnswer) {
   const given = answer ?? credential;
   if (typeof given === 'string' && Object.keys(others).length === 0) return toWire([{ type: 'text', text: given }]);
   return [dataPart({ action: 'accept', content })];
+}
+
+/**
+ * The signal of a first request: fires with that of the run where the task is known, otherwise a little later, so that
+ * what the peer has begun can be cancelled. `end` lets go of it.
+ */
+function waitForTask(reader: TaskReader, signal: AbortSignal): { signal: AbortSignal; end(): void } {
+  const stop = new AbortController();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const onAbort = () => {
+    if (reader.taskId !== undefined) stop.abort();
+    else timer = setTimeout(() => stop.abort(), TASK_ID_MS);
+  };
+  signal.addEventListener('abort', onAbort, { once: true });
+  return {
+    signal: stop.signal,
+    end() {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', onAbort);
+    },
+  };
 }
 
 async function takeAll(

@@ -354,6 +354,8 @@ export class ThreadFold implements ThreadPast {
   #discard(messageId: unknown): void {
     const { turn } = this;
     if (turn === undefined || turn.messageId !== messageId) return;
+    // Answered next; but the process may have ended in between.
+    this.lost.push(...turn.calls.filter(({ response }) => response === undefined));
     this.inbox = turn.inbox;
     this.turn = undefined;
     this.turns--;

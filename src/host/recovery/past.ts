@@ -106,7 +106,7 @@ export interface ThreadPast {
   /** The same for what it tells. */
   iterations: number;
   readonly untils: Map<number, boolean>;
-  /** Calls whose answers a damaged log has lost. */
+  /** Calls whose answers a damaged log has lost, and those of a turn that was given up that have none yet. */
   lost: CallPast[];
   readonly transfers: { readonly summary: string | undefined }[];
   /** The next child that was started first at that index (or for that call), and not taken yet. */

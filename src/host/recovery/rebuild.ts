@@ -4,6 +4,7 @@ import { FUNCTION_EXECUTOR } from '../../kernel/function-executor.js';
 import { errorResult } from '../../kernel/tool-result.js';
 import { createUsageTally } from '../../kernel/usage.js';
 import { endRun, stopRun } from '../end-run.js';
+import { createExecutor } from '../executors.js';
 import { watchLoops } from '../loop-watch.js';
 import { publish } from '../session-tree.js';
 import type { RunRecord, Thread } from '../thread.js';
@@ -37,7 +38,8 @@ export function resumeRun(thread: Thread, past: ThreadPast): void {
   thread.run = run;
   tree.host.lifecycle?.resume(thread);
   const { stop } = past;
-  for (const call of past.lost) closeCall(thread, call, 'its answer was lost with a part of the log');
+  for (const call of past.lost)
+    closeCall(thread, call, 'the process ended before it was answered, or its answer was lost');
   // First: what is being stopped begins nothing more.
   if (stop !== undefined) recovery.onBegin(() => stopRun(thread, stop));
   thread.actor.send({ type: 'session.message' });
@@ -96,6 +98,11 @@ export function nextStep(thread: Thread, run: RunRecord): NextStep {
   const { turn, questions } = past;
   past.isToBeTakenUp = false;
   if (past.ends !== undefined) return 'end';
+  if (turn !== undefined && isForgotten(thread, turn)) {
+    // Its run begins anew: what it had asked for it asks for again.
+    for (const call of turn.calls) closeCall(thread, call, 'the process ended, and the run begins anew');
+    return 'turn';
+  }
   if (turn !== undefined && turn.calls.length > 0 && isComplete(turn)) {
     run.calls = callsOf(thread, run, { ...past, turn });
     // It was just asked for: whether it goes round in circles is still to be looked at.
@@ -111,6 +118,19 @@ export function nextStep(thread: Thread, run: RunRecord): NextStep {
     thread.state = thread.parent.state.restored(past.valuesAtStart, []);
   }
   return restoreQuestions(thread, run, questions) ? 'answers' : 'turn';
+}
+
+/** Calls are open that an executor made which has the conversation itself, and had lost it with its process. */
+function isForgotten(thread: Thread, turn: TurnPast): boolean {
+  if (turn.calls.every(({ response }) => response !== undefined)) return false;
+  if (thread.agent.driver.descriptor.executor === 'local') return false;
+  try {
+    thread.executor ??= createExecutor(thread);
+    return thread.executor.keepsContext === true;
+  } catch {
+    // Its turn says why.
+    return false;
+  }
 }
 
 /** Questions of the executor itself. Returns whether one is open whose answer the next turn waits for. */
