@@ -30,6 +30,8 @@ export interface PolicyContext extends Bag {
   opaque?: boolean;
   /** The MCP server that the tool belongs to, as it was configured. */
   mcpName?: string;
+  /** The server's own name for the tool: the registered one may be cut or marked. */
+  mcpTool?: string;
   /** The team's own structure permits it: a declared child, a declared target, the host's tools for ending a task. */
   structural?: boolean;
 }
@@ -56,6 +58,7 @@ export interface PolicyScopeTool {
   annotations?: ToolAnnotations;
   structural?: boolean;
   mcpName?: string;
+  mcpTool?: string;
 }
 
 /** The agent has no say in it. An evaluator that throws denies. */

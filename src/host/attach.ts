@@ -1,6 +1,7 @@
 import type { AgentEvent, SessionHandle } from '../contracts/index.js';
 import { TroupeError } from '../kernel/errors.js';
 import type { MergeReader } from '../kernel/merge-reader.js';
+import { assertSessionId } from '../kernel/session-id.js';
 import { waitFor } from './durable-reader.js';
 import { followLog } from './follow-log.js';
 import type { HostCore } from './host-core.js';
@@ -18,6 +19,7 @@ export async function* attach(
   sessionId: string,
   options: { after?: number | string | undefined },
 ): AsyncGenerator<AgentEvent> {
+  assertSessionId(sessionId);
   const { after } = options;
   if (typeof after === 'number' && !Number.isFinite(after)) {
     throw new TroupeError({

@@ -20,6 +20,7 @@ import { createLateTimer } from '../kernel/late-timer.js';
 import { memoryCredentials } from '../kernel/memory-credentials.js';
 import type { SavedRules } from '../kernel/policy-rules.js';
 import { seededRandom } from '../kernel/random.js';
+import { assertSessionId } from '../kernel/session-id.js';
 import { createStamp } from '../kernel/stamp.js';
 import { TurnoverMap } from '../kernel/turnover-map.js';
 import { type CompositionMachine, wireSession } from './agent-logics.js';
@@ -172,6 +173,7 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
     attach: (sessionId, { after } = {}) => attach(core, sessionId, { after }),
     list: async (agentName) => core.store.list(agentName, { appName: core.appName }),
     async delete(sessionId) {
+      assertSessionId(sessionId);
       await core.closing.get(sessionId);
       if (core.trees.has(sessionId) || core.opening.has(sessionId)) {
         throw new TroupeError({
@@ -239,7 +241,7 @@ async function closeHost(core: HostCore, drainMs: number): Promise<void> {
   await allClosed();
   await core.hooks?.close?.();
   const released = Promise.all([core.toolsets?.close(), core.sessionTools.closeAll()]);
-  if (core.strays.size > 0) await within(core, Promise.all(core.strays), core.abortTimeoutMs);
+  if (core.strays.size > 0) await strayEnds(core);
   await released;
 }
 
@@ -253,7 +255,19 @@ const whenClosed = (tree: Tree) =>
     tree.onClosed = closed;
   });
 
-function within(core: HostCore, work: Promise<unknown>, limitMs: number): Promise<void> {
+/** Tools that have not ended though they were told to. Their work takes real time, also where the host's clock stands still. */
+async function strayEnds(core: HostCore): Promise<void> {
+  const ended = Promise.all(core.strays);
+  const limits = [within(core, ended, core.abortTimeoutMs)];
+  if (core.clock !== systemClock) {
+    limits.push(within({ clock: systemClock }, ended, Math.min(core.abortTimeoutMs, STRAY_REAL_MS)));
+  }
+  await Promise.race(limits);
+}
+
+const STRAY_REAL_MS = 1_000;
+
+function within(core: Pick<HostCore, 'clock'>, work: Promise<unknown>, limitMs: number): Promise<void> {
   return new Promise((resolve) => {
     const cancel = core.clock.schedule(() => resolve(), limitMs);
     void work.finally(() => {

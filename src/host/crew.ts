@@ -202,6 +202,8 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
     const compiled = agent.children[job.index] as CompiledAgent;
     const { name } = compiled.definition;
     const { past } = job;
+    // It was for this start: what starts again after it is another thread.
+    job.past = undefined;
     const threadId = past?.threadId ?? childThreadId(thread.threadId, name, ++thread.spawned);
     const child = newChild(job, compiled, threadId);
     if (past === undefined) announceChild(job, child, threadId);

@@ -3,6 +3,7 @@ import { toolNameFault } from '../kernel/agent-check.js';
 import { type Problem, TroupeError, throwProblems } from '../kernel/errors.js';
 import { narrowPermissionMode } from '../kernel/narrow.js';
 import { readSchema } from '../kernel/schema.js';
+import { assertSessionId } from '../kernel/session-id.js';
 import { TreeBudget } from './budget.js';
 import { compileAgent } from './compile-agent.js';
 import { stopUnlogged } from './end-run.js';
@@ -14,8 +15,6 @@ import { applyPast, type Past, readIdle } from './recover-idle.js';
 import { createTree, newSessionId, settled, threadsFrom } from './session-tree.js';
 import type { CompiledAgent, Thread, Tree } from './thread.js';
 import type { RunOptions } from './types.js';
-
-const SESSION_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 
 /** Checks everything that can be checked before anything runs. Throws `TroupeError`. */
 export function prepare(
@@ -40,14 +39,6 @@ export function prepare(
   const compiled = compileAgent(own, agent, { runTools: tools, model });
   assertPriced(host, compiled, options);
   return compiled;
-}
-
-export function assertSessionId(sessionId: string): void {
-  if (typeof sessionId === 'string' && SESSION_ID.test(sessionId) && !sessionId.includes('..')) return;
-  throw new TroupeError({
-    code: 'INVALID_SESSION_ID',
-    message: `"${String(sessionId).slice(0, 60)}" is no session id: letters, digits, ".", "_" and "-", at most 128`,
-  });
 }
 
 /** The host with the tools that a session has of its own. */

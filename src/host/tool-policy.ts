@@ -33,7 +33,7 @@ export function requestOf(call: Call): PolicyRequest {
       mode: settings.permissionMode,
       executor: thread.agent.driver.descriptor.executor,
       ...(annotations !== undefined && { annotations }),
-      ...(entry?.tool?.mcp !== undefined && { mcpName: entry.tool.mcp.server }),
+      ...(entry?.tool?.mcp !== undefined && { mcpName: entry.tool.mcp.server, mcpTool: entry.tool.mcp.tool }),
       structural: entry !== undefined && isStructural(entry),
     },
   };
@@ -64,7 +64,7 @@ function scopeOf(tools: AgentTools): readonly PolicyScopeTool[] {
       name: entry.registered,
       structural: isStructural(entry),
       ...(entry.descriptor.annotations !== undefined && { annotations: entry.descriptor.annotations }),
-      ...(entry.tool?.mcp !== undefined && { mcpName: entry.tool.mcp.server }),
+      ...(entry.tool?.mcp !== undefined && { mcpName: entry.tool.mcp.server, mcpTool: entry.tool.mcp.tool }),
     }));
     scopes.set(tools, scope);
   }

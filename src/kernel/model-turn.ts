@@ -13,7 +13,7 @@ import { jsonFault } from './json-value.js';
 
 /** One model answer on its way to becoming a thread's events. */
 export interface ModelTurn {
-  /** Publishes the contents of one increment and keeps its calls. A promise when the consumer is behind. */
+  /** Publishes the contents of one increment and keeps its calls. A promise when the consumer is behind. Throws where it is none. */
   take(increment: ModelResponse): undefined | Promise<void>;
   /** Publishes the usage of the call, once, from its last value. */
   publishUsage(): void;
@@ -21,7 +21,7 @@ export interface ModelTurn {
   finish(): TurnEnd | undefined;
   /** Nothing usable: a malformed call, or neither content (thoughts are none) nor calls. */
   readonly isMalformed: boolean;
-  /** As the model said it last. */
+  /** As the model said it last, by our name for it. */
   readonly finishReason: string | undefined;
   /** Something of it has reached the consumer. */
   readonly hasSpoken: boolean;
@@ -36,7 +36,9 @@ export const createModelTurn = (context: Target, modelName: string, routing?: Ba
   new Turn(context, modelName, routing);
 
 /** What no model may say: nothing of it goes into a log. */
-function assertAnswer({ content, toolCalls }: ModelResponse): void {
+function assertAnswer(answer: ModelResponse): void {
+  if (typeof answer !== 'object' || answer === null) throw nonsense('it is no object');
+  const { content, toolCalls } = answer;
   if (!Array.isArray(content)) throw nonsense('content is no list of parts');
   for (const part of content) {
     const text = part?.type === 'thought' ? part.thought : part?.type === 'text' ? part.text : '';
@@ -53,6 +55,18 @@ function assertAnswer({ content, toolCalls }: ModelResponse): void {
 
 const nonsense = (what: string) =>
   new ModelError({ code: 'INVALID_RESPONSE', message: `the model answered with what is no answer: ${what}` });
+
+/** Names that providers have for what is called otherwise here. */
+const FINISHES: ReadonlyMap<string, string> = new Map([
+  ['safety', 'refusal'],
+  ['SAFETY', 'refusal'],
+  ['content_filter', 'refusal'],
+  ['max_tokens', 'length'],
+  ['MAX_TOKENS', 'length'],
+]);
+
+const brokenOff = () =>
+  new ModelError({ code: 'UNAVAILABLE', message: 'the model ended its answer with an error', retryable: true });
 
 /** Numbers that are amounts; anything else was not given. */
 function amountsOf(usage: ModelUsage): ModelUsage {
@@ -88,8 +102,8 @@ class Turn implements ModelTurn {
   take(increment: ModelResponse): undefined | Promise<void> {
     assertAnswer(increment);
     if (increment.usage !== undefined) this.#usage = { ...this.#usage, ...amountsOf(increment.usage) };
-    if (increment.finishReason !== undefined) this.finishReason = increment.finishReason;
-    const { content, toolCalls } = increment;
+    const { content, toolCalls, finishReason } = increment;
+    if (finishReason !== undefined) this.finishReason = FINISHES.get(finishReason) ?? finishReason;
     let full: undefined | void | Promise<void>;
     if (content.length > 0) {
       const isFirst = !this.hasSpoken;
@@ -107,6 +121,7 @@ class Turn implements ModelTurn {
       for (const call of toolCalls) this.#calls.push({ call, index: this.#parts++ });
       if (toolCalls.length > 0) this.#lastKind = 'call';
     }
+    if (finishReason === 'error') throw brokenOff();
     return full instanceof Promise ? full : undefined;
   }
 

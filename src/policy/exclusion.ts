@@ -38,7 +38,7 @@ export function createExclusion(rules: readonly RankedRule[]): (scope: PolicySco
 
 function isDenied(rules: readonly RankedRule[], scope: PolicyScope, tool: PolicyScopeTool): boolean {
   const { mode, principal, principalPath, executor, actingFor } = scope;
-  const { name, annotations, structural, mcpName } = tool;
+  const { name, annotations, structural, mcpName, mcpTool } = tool;
   const request = {
     action: name,
     ...(principal !== undefined && { principal }),
@@ -50,6 +50,7 @@ function isDenied(rules: readonly RankedRule[], scope: PolicyScope, tool: Policy
       ...(annotations !== undefined && { annotations }),
       ...(structural !== undefined && { structural }),
       ...(mcpName !== undefined && { mcpName }),
+      ...(mcpTool !== undefined && { mcpTool }),
     },
   };
   return judge(rules, request, { kind: 'scope' })?.outcome === 'deny';

@@ -5,7 +5,7 @@ import { PLAN_FILE } from '../kernel/policy-rules.js';
 import type { RankedRule } from './ranked-rules.js';
 import type { ShellCommand } from './shell/command.js';
 import type * as Shell from './shell/index.js';
-import { matchesName, toolsOf } from './tool-names.js';
+import { matchesName, matchesOwnName, toolsOf } from './tool-names.js';
 
 /** What is judged: a call as it is, one command of its command line, or whatever arguments there may be. */
 export type Subject =
@@ -67,7 +67,10 @@ function matchesScope(ranked: RankedRule, mode: PermissionMode, request: PolicyR
   const { rule, names, modes, annotations, context } = ranked;
   const { action, principal, principalPath = '', context: facts = {} } = request;
   const isAllow = rule.decision === 'allow';
-  if (!names.some((name) => matchesName(name, action, facts.mcpName, isAllow))) return false;
+  const isMeant =
+    names.some((name) => matchesName(name, action, facts.mcpName, isAllow)) ||
+    (!isAllow && matchesOwnName(names, facts.mcpName, facts.mcpTool));
+  if (!isMeant) return false;
   if (modes !== undefined && !modes.includes(mode)) return false;
   if (rule.mcpName !== undefined && rule.mcpName !== facts.mcpName) {
     // Where nobody vouches for the server, its name in the tool's is enough to be strict, and no more.

@@ -59,3 +59,17 @@ export function matchesName(pattern: string, name: string, server: string | unde
   if (beginning.endsWith('_') && (isAllow || own.startsWith(beginning))) return false;
   return name.startsWith(beginning);
 }
+
+/**
+ * Whether a rule names a tool of a server as it would be called had its name not to be cut or marked. Only what is strict
+ * may read names so: of `mcp_a_b_c` nobody knows whether the server is `a` or `a_b`.
+ */
+export function matchesOwnName(
+  patterns: readonly string[],
+  server: string | undefined,
+  tool: string | undefined,
+): boolean {
+  if (server === undefined || tool === undefined) return false;
+  const own = toolsOf(server) + tool;
+  return patterns.some((pattern) => matchesName(pattern, own, server, false));
+}

@@ -9,6 +9,7 @@ import type {
   SessionSummary,
 } from '../contracts/index.js';
 import { TroupeError } from '../kernel/errors.js';
+import { assertSessionId } from '../kernel/session-id.js';
 import { fileArtifacts } from './file/artifacts.js';
 import { createCommitter } from './file/commit.js';
 import { codeOf, type FilePort, nodeFiles, orMissing, syncDirectory, writeAll } from './file/file-port.js';
@@ -24,7 +25,6 @@ import { repairLog } from './file/repair.js';
 import { restoreShared } from './file/restore-shared.js';
 import { sortRecords, writeLog } from './file/rewrite-log.js';
 import { sessionFiles, sessionsDirectory } from './file/session-files.js';
-import { assertSessionId } from './file/session-id.js';
 import { createSharedState } from './file/shared-state.js';
 import { doing } from './file/store-fault.js';
 import type { StoreNotice, StoreParts } from './file/store-parts.js';

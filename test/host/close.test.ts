@@ -227,3 +227,21 @@ test('a store that fails in the middle ends the session with an error that is fa
   expect(events.at(-1)).toMatchObject({ type: 'stream_end', reason: 'failed', data: { message: 'disk full' } });
   expect(session.state()).toEqual({ type: 'error', reason: 'failed' });
 });
+
+test('a host on a clock that stands still is closed though a tool that timed out never settles', async () => {
+  const clock = virtualClock();
+  const model = scriptedModel([{ toolCalls: [{ name: 'work', args: {} }] }, { text: 'ok' }]);
+  const host = createHost({ models: { scripted: model }, clock, limits: { toolTimeoutMs: 1_000, abortTimeoutMs: 10 } });
+  const work = tool({
+    name: 'work',
+    description: 'Never ends.',
+    annotations: { readOnly: true },
+    execute: () => new Promise(() => {}),
+  });
+  const run = host.run(agent({ name: 'a', model: 'scripted', tools: [work] }), 'go');
+  await settle();
+  await clock.advance(1_000);
+  expect(await run.result).toMatchObject({ ok: true, text: 'ok' });
+  await host.close();
+  expect(clock.now()).toBe(1_000);
+});

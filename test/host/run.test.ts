@@ -260,7 +260,7 @@ test('what is wrong with a run is thrown before anything runs, or rejects its re
   expect(() => host.run(agent({ name: 'a', model: 'nowhere/x' }), 'go')).toThrow(
     expect.objectContaining({ code: 'UNKNOWN_MODEL' }),
   );
-  for (const sessionId of ['../x', 'a/b', 'C:\\x', '.', '', 'x'.repeat(200), 'a\0b']) {
+  for (const sessionId of ['../x', 'a/b', 'C:\\x', 'CON', 'a.', '.', '', 'x'.repeat(200), 'a\0b']) {
     expect(() => host.run(leaf('a'), 'go', { sessionId })).toThrow(
       expect.objectContaining({ code: 'INVALID_SESSION_ID' }),
     );

@@ -179,3 +179,28 @@ test('an answer that is none is refused whole, and tokens that are no amounts we
   expect(published).toEqual([expect.objectContaining({ type: 'usage', thoughtTokens: 2 })]);
   expect(Object.keys(published[0] ?? {})).not.toContain('outputTokens');
 });
+
+test('an answer that ends with an error is a failed call, not a completed one', () => {
+  const { turn: one } = turn();
+  expect(() => one.take({ content: [text('half')], finishReason: 'error' })).toThrow(
+    expect.objectContaining({ code: 'UNAVAILABLE', retryable: true }),
+  );
+});
+
+test('names that providers have for a refusal and for a cut are read as ours', () => {
+  for (const finishReason of ['safety', 'SAFETY', 'content_filter']) {
+    expect(turn().take({ content: [text('no')], finishReason })).toEqual({ reason: 'refusal' });
+  }
+  for (const finishReason of ['max_tokens', 'MAX_TOKENS']) {
+    expect(turn().take({ content: [text('so far')], finishReason })).toEqual({
+      reason: 'completed',
+      data: { finishReason: 'length' },
+    });
+  }
+});
+
+test('what is no answer at all is told as such', () => {
+  for (const nothing of [undefined, null, 'text']) {
+    expect(() => turn().turn.take(nothing as never)).toThrow(expect.objectContaining({ code: 'INVALID_RESPONSE' }));
+  }
+});

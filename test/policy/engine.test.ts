@@ -79,6 +79,20 @@ test('names: exact, a prefix, a list, and nothing that merely begins alike (B118
   expect(denied).toEqual(['read', 'mcp_git_log', 'writer.save']);
 });
 
+test('a tool of a server whose name had to be cut is denied and hidden by its whole name too, and not allowed by it', () => {
+  const whole = `mcp_s_${'x'.repeat(85)}`;
+  const context = { mcpName: 's', mcpTool: 'x'.repeat(85) };
+  const cut = `mcp_s_${'x'.repeat(49)}_01234567`;
+  const of = (toolName: string, decision: PolicyRule['decision']) =>
+    createPolicyEngine([rules([{ toolName, decision }])]);
+  for (const toolName of [whole, `${whole.slice(0, 70)}*`]) {
+    expect(outcomeOf(of(toolName, 'deny'), request(cut, { context }))).toBe('deny');
+    expect(of(toolName, 'deny').getExcluded?.({ tools: [{ name: cut, ...context }] })).toEqual([cut]);
+    expect(outcomeOf(of(toolName, 'allow'), request(cut, { context }))).toBe('ask_user');
+    expect(outcomeOf(of(toolName, 'deny'), request(cut, { context: { ...context, mcpTool: 'y' } }))).toBe('ask_user');
+  }
+});
+
 test('a principal is an agent, or a path and all below it, never a name that begins alike', () => {
   const engine = createPolicyEngine([rules([{ toolName: '*', decision: 'deny', principal: 'lead/reviewer' }])]);
   const at = (principal: string, principalPath: string) =>

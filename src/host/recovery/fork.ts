@@ -1,7 +1,7 @@
 import type { AgentEvent, SessionHandle } from '../../contracts/index.js';
 import { TroupeError } from '../../kernel/errors.js';
+import { assertSessionId } from '../../kernel/session-id.js';
 import type { HostCore } from '../host-core.js';
-import { assertSessionId } from '../open-session.js';
 import { newSessionId } from '../session-tree.js';
 import { copyArtifacts } from './artifacts.js';
 import { appendNote } from './note.js';

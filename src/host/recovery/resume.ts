@@ -1,8 +1,9 @@
 import type { AgentDefinition, AgentEvent, Bag, SessionHandle, ToolDescriptor } from '../../contracts/index.js';
 import { TroupeError, throwProblems } from '../../kernel/errors.js';
 import { schemaCompileFault } from '../../kernel/schema.js';
+import { assertSessionId } from '../../kernel/session-id.js';
 import type { HostCore } from '../host-core.js';
-import { announce, assertSessionId, begin, isOpen, prepare } from '../open-session.js';
+import { announce, begin, isOpen, prepare } from '../open-session.js';
 import { resumeOptionFaults } from '../option-keys.js';
 import { assertAgent, type Past, readPast } from '../recover-idle.js';
 import { publish } from '../session-tree.js';

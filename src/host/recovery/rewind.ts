@@ -1,8 +1,9 @@
 import type { AgentEvent, SessionHandle, ToolResultData } from '../../contracts/index.js';
 import { TroupeError } from '../../kernel/errors.js';
+import { assertSessionId } from '../../kernel/session-id.js';
 import { abortStop, stopRun } from '../end-run.js';
 import type { HostCore } from '../host-core.js';
-import { announce, assertSessionId, isOpen } from '../open-session.js';
+import { announce, isOpen } from '../open-session.js';
 import { threadsFrom } from '../session-tree.js';
 import type { Tree } from '../thread.js';
 import { dropArtifacts } from './artifacts.js';

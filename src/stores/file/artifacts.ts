@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import type { ArtifactStore } from '../../contracts/index.js';
 import { TroupeError } from '../../kernel/errors.js';
+import { assertSessionId } from '../../kernel/session-id.js';
 import { artifactUri } from '../memory/artifacts.js';
 import { codeOf, type FilePort, orMissing, syncDirectory, writeAll } from './file-port.js';
 import { newToken } from './living.js';
 import { sessionFiles } from './session-files.js';
-import { assertSessionId } from './session-id.js';
 import { doing } from './store-fault.js';
 
 /** First line of the file of a version; the data follows. */

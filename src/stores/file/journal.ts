@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
+import { isSessionId } from '../../kernel/session-id.js';
 import { syncEach, type Written } from './commit.js';
 import { type FilePort, orMissing, replaceFile, syncDirectory, writeAll } from './file-port.js';
 import { addressOf, hold } from './living.js';
 import type { Locks } from './lock.js';
 import { sessionFiles } from './session-files.js';
-import { isSessionId } from './session-id.js';
 
 /** Where so many logs or more are written in one round, one sync of the journal stands for a sync of each. */
 const SHARED_FROM = 3;

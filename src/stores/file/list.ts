@@ -1,8 +1,8 @@
 import type { SessionSummary } from '../../contracts/index.js';
+import { isSessionId } from '../../kernel/session-id.js';
 import { codeOf, orMissing } from './file-port.js';
 import { openLog } from './open-log.js';
 import { sessionFiles, sessionsDirectory } from './session-files.js';
-import { isSessionId } from './session-id.js';
 import { doing } from './store-fault.js';
 import type { StoreParts } from './store-parts.js';
 import { isFresh, readSummary, type Summary, scanFrom, writeSummary } from './summary.js';

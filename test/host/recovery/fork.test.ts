@@ -140,6 +140,10 @@ test('what is no position, and a session that is not there, are refused by name'
   await using host = createHost({ models: { scripted: model() }, store });
   await expect(host.fork('nosuch')).rejects.toMatchObject({ code: 'SESSION_NOT_FOUND' });
   await expect(host.fork('../x')).rejects.toMatchObject({ code: 'INVALID_SESSION_ID' });
+  await expect(host.delete('../x')).rejects.toMatchObject({ code: 'INVALID_SESSION_ID' });
+  await expect(host.attach('../x')[Symbol.asyncIterator]().next()).rejects.toMatchObject({
+    code: 'INVALID_SESSION_ID',
+  });
   await host.run(leaf('b'), 'go', { sessionId, permissionMode: 'dont_ask' }).result;
   await expect(host.fork(sessionId, { at: 0 })).rejects.toMatchObject({ code: 'INVALID_OPTION' });
   await expect(host.fork(sessionId, { at: Number.NaN })).rejects.toMatchObject({ code: 'INVALID_OPTION' });

@@ -1,4 +1,4 @@
-import { TroupeError } from '../../kernel/errors.js';
+import { TroupeError } from './errors.js';
 
 const FORM = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,126}[A-Za-z0-9_-])?$/;
 /** Names that mean a device on Windows, whatever follows the first dot. */
@@ -7,7 +7,7 @@ const DEVICE = /^(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\.|$)/i;
 export const isSessionId = (id: unknown): id is string =>
   typeof id === 'string' && FORM.test(id) && !id.includes('..') && !DEVICE.test(id);
 
-/** An id becomes the name of a directory: it is checked before any file is touched. */
+/** An id may become the name of a directory, whatever the store: it is checked before anything is looked up by it. */
 export function assertSessionId(id: unknown): asserts id is string {
   if (isSessionId(id)) return;
   throw new TroupeError({
