@@ -46,7 +46,7 @@ function boxLines({ box, boxes, lines, x, y, width, height }: PlacedBox, depth: 
   const mark = box.standing === undefined ? [] : [`<circle class="mark" cx="${x + width - 14}" cy="${y + 16}" r="5"/>`];
   const left = x + 12;
   return [
-    `<g class="${kinds.join(' ')}" data-ref="${escapeXml(visibleLine(box.ref))}">`,
+    `<g class="${kinds.join(' ')}" data-ref="${escapeXml(visibleLine(box.ref))}"${box.runsAs === undefined ? '' : ` data-runs-as="${escapeXml(visibleLine(box.runsAs))}"`}>`,
     `<rect x="${x}" y="${y}" width="${width}" height="${height}" rx="${RADIUS}"/>`,
     ...(box.isFinal
       ? [

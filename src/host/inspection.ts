@@ -14,6 +14,7 @@ import { applyUpdate, respondTo, steerTree } from './deliver.js';
 import { abortStop, stopRun } from './end-run.js';
 import { assertSteer, assertUpdate } from './given-data.js';
 import type { HostCore } from './host-core.js';
+import { loggedEvents } from './replay.js';
 import { type Thread, type Tree, threadKey } from './thread.js';
 import type { Host } from './types.js';
 
@@ -56,7 +57,9 @@ export interface HostInspection {
   definitionOf(sessionId: string, agentName: string): AgentDefinition | undefined;
   /** What of its stored log cannot be read, and where the log ends. Rejects with `SESSION_NOT_FOUND`. */
   lookUp(sessionId: string): Promise<{ agentName: string; gaps: readonly LogGap[]; lastSeq: number }>;
-  /** What is logged after a position; a message that is under way as far as it has come. */
+  /** What is logged after a position up to now, then it ends; a message that is under way as far as it has come. */
+  logged(sessionId: string, after: number): AsyncIterable<AgentEvent>;
+  /** The same, and then what happens. */
   log(sessionId: string, after: number): AsyncIterable<AgentEvent>;
   respond(sessionId: string, requestId: string, answer: ElicitationAnswer): void;
   steer(sessionId: string, data: SteerData, threadId: string | undefined): void;
@@ -122,6 +125,7 @@ export function createInspection(core: HostCore, host: Host, system: ActorSystem
         await handle.close();
       }
     },
+    logged: (sessionId, after) => loggedNow(core, sessionId, after),
     log: (sessionId, after) => host.attach(sessionId, { after }),
     respond: (sessionId, requestId, answer) => respondTo(openTree(sessionId), requestId, answer),
     steer(sessionId, data, threadId) {
@@ -162,6 +166,17 @@ const openSession = ({ sessionId, root, questions, merge }: Tree): OpenSession =
   })),
   lastSeq: merge.seq,
 });
+
+async function* loggedNow(core: HostCore, sessionId: string, after: number): AsyncGenerator<AgentEvent> {
+  const tree = core.trees.get(sessionId);
+  if (tree !== undefined) return yield* loggedEvents(tree, after);
+  const handle = await core.store.load(sessionId);
+  try {
+    for await (const event of handle.events) if (event.seq > after) yield event;
+  } finally {
+    await handle.close();
+  }
+}
 
 async function lastOf(events: AsyncIterable<AgentEvent>): Promise<number> {
   let last = 0;

@@ -1,5 +1,6 @@
 import type { AgentDefinition, LogGap } from '../contracts/index.js';
 import { drawMachine } from '../drawing/machine-picture.js';
+import type { Box } from '../drawing/picture.js';
 import { drawTeam } from '../drawing/team-picture.js';
 import { describeAgent } from '../kernel/definition.js';
 import { machinesOf } from './team-machines.js';
@@ -30,11 +31,12 @@ async function draw(definition: AgentDefinition): Promise<Drawn> {
     const { state, arrows } = drawMachine(machine);
     machines[machine.id] = await toSvg({ title: machine.id, boxes: [state], arrows });
   }
+  const team = drawTeam(definition);
   const machineOf: Record<string, string> = {};
   note(definition, machineOf);
   return {
     descriptor: describeAgent(definition),
-    team: await toSvg(drawTeam(definition)),
+    team: await toSvg({ ...team, boxes: team.boxes.map(withRoom) }),
     machines,
     machineOf,
   };
@@ -46,4 +48,16 @@ function note(definition: AgentDefinition, machineOf: Record<string, string>): v
   machineOf[definition.name] = pattern === undefined ? 'session' : pattern === 'graph' ? definition.name : pattern;
   for (const child of definition.children ?? []) note(child, machineOf);
   if (definition.leader !== undefined) note(definition.leader, machineOf);
+}
+
+/** Two lines at the end of each box, in which the page says how it fares. */
+const ROOM = ['has not run', '\u00a0'.repeat(34)];
+
+function withRoom(box: Box): Box {
+  return {
+    ...box,
+    label: [...box.label, ...ROOM],
+    standing: 'idle',
+    ...(box.boxes !== undefined && { boxes: box.boxes.map(withRoom) }),
+  };
 }

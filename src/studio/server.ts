@@ -34,6 +34,9 @@ export async function serveStudio(
 }
 
 class Studio {
+  /** Of the pages that look at the overview. */
+  readonly #lookers = new Set<() => void>();
+
   constructor(
     private readonly inspections: ReadonlyMap<string, HostInspection>,
     private readonly token: string,
@@ -90,7 +93,10 @@ class Studio {
     }
     const inspection = this.inspections.get(String(command?.host));
     if (inspection === undefined) throw new TroupeError({ code: 'INVALID_OPTION', message: 'no such host' });
-    json(visit, 200, await obey(command, inspection));
+    const result = await obey(command, inspection);
+    // A fork is nothing that happens in a session.
+    for (const tell of this.#lookers) tell();
+    json(visit, 200, result);
   }
 
   async #log(inspection: HostInspection, session: string, url: URL): Promise<LogPage> {
@@ -100,7 +106,7 @@ class Studio {
     const events: LogPage['events'][number][] = [];
     let characters = 0;
     let isFull = false;
-    for await (const event of inspection.log(session, after)) {
+    for await (const event of inspection.logged(session, after)) {
       // What comes beyond is for the stream.
       if (event.seq > lastSeq) break;
       events.push(event);
@@ -127,7 +133,9 @@ class Studio {
       timer.unref();
     };
     const off = [...this.inspections.values()].map((inspection) => inspection.onChange(soon));
+    this.#lookers.add(soon);
     response.on('close', () => {
+      this.#lookers.delete(soon);
       clearTimeout(timer);
       for (const end of off) end();
     });

@@ -180,6 +180,18 @@ test('a stored session is read in pages, and the pages are the log', async () =>
   expect(events.at(-1)?.type).toBe('stream_end');
 });
 
+test('the log of a run that waits is read to where it stands', async () => {
+  const ask = tool({ name: 'ask', description: 'a', parameters: { type: 'object' }, execute: () => 'x' });
+  const one = await studio(agent({ name: 'a', tools: [ask] }), { a: [{ toolCalls: [{ name: 'ask', args: {} }] }] });
+  const { sessionId } = await one.command({ command: 'start', agent: 'a', input: 'go' });
+  await listen(one, sessionId, (events) => events.some(({ type }) => type === 'elicitation_request'));
+  const { events, lastSeq } = await one.get<LogPage>(`/api/sessions/1/${sessionId}/log`);
+  expect(events.at(-1)?.type).toBe('elicitation_request');
+  expect(lastSeq).toBeGreaterThanOrEqual(events.at(-1)?.seq ?? Number.NaN);
+  // What came last is an update, which is in no log.
+  expect((await one.get<LogPage>(`/api/sessions/1/${sessionId}/log?after=${lastSeq}`)).events).toEqual([]);
+});
+
 test('a run is steered, its mode changed, one of its threads and then the whole aborted', async () => {
   const stuck = tool({
     name: 'stuck',

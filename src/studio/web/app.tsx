@@ -86,13 +86,7 @@ export function App(): ReactNode {
           </div>
         </main>
       ) : (
-        <SessionView
-          key={`${feed.host} ${feed.session}`}
-          feed={feed}
-          route={route}
-          host={hosts.find(({ id }) => id === feed.host)}
-          go={go}
-        />
+        <SessionView key={`${feed.host} ${feed.session}`} feed={feed} route={route} hosts={hosts} go={go} />
       )}
       {isInboxShown && (
         <Inbox

@@ -26,7 +26,10 @@ export function HelpDialog({ onClose }: { readonly onClose: () => void }): React
           </div>
         ))}
       </dl>
-      <p className="quiet">On the timeline: wheel to zoom, drag or arrows to move, double click for the whole run.</p>
+      <p className="quiet">
+        On the timeline: + and − or Ctrl and the wheel zoom, dragging and the arrow keys move, 0 shows the whole run. On
+        a statechart the arrow keys go through its steps.
+      </p>
     </Dialog>
   );
 }

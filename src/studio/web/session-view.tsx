@@ -1,27 +1,38 @@
 import type { ReactNode } from 'react';
 import type { HostOverview } from '../wire.js';
 import { oneLine } from './clipped.js';
+import { CompareView } from './compare-view.js';
 import { ControlBar } from './control-bar.js';
 import { costText, countText, durationText } from './figures.js';
 import type { Route, View } from './route.js';
 import { Scrubber } from './scrubber.js';
 import type { SessionFeed } from './session-feed.js';
+import { StatechartView } from './statechart-view.js';
+import { TeamView } from './team-view.js';
+import { TimelineView } from './timeline-view.js';
 import { TranscriptView } from './transcript-view.js';
 import { TreeView } from './tree-view.js';
 import { useNow, useRun } from './use-feed.js';
 
-const TABS: readonly { readonly view: View; readonly name: string }[] = [{ view: 'transcript', name: 'Transcript' }];
+const TABS: readonly { readonly view: View; readonly name: string }[] = [
+  { view: 'transcript', name: 'Transcript' },
+  { view: 'statechart', name: 'Statechart' },
+  { view: 'team', name: 'Team' },
+  { view: 'timeline', name: 'Timeline' },
+  { view: 'compare', name: 'Compare' },
+];
 
 export interface SessionViewProps {
   readonly feed: SessionFeed;
   readonly route: Route;
-  readonly host: HostOverview | undefined;
+  readonly hosts: readonly HostOverview[];
   readonly go: (change: Partial<Route>) => void;
 }
 
 /** One session: its threads, and one of them from the side that was chosen. */
-export function SessionView({ feed, route, host, go }: SessionViewProps): ReactNode {
+export function SessionView({ feed, route, hosts, go }: SessionViewProps): ReactNode {
   const { seq, view } = route;
+  const host = hosts.find(({ id }) => id === feed.host);
   const run = useRun(feed, seq);
   const model = run ?? feed.model;
   const clock = useNow(1_000);
@@ -30,6 +41,7 @@ export function SessionView({ feed, route, host, go }: SessionViewProps): ReactN
   const isRunning = listed?.isRunning ?? (model.reason === undefined && model.threadCount > 0);
   const can = host?.can ?? [];
   const threadId = model.threads[route.thread] === undefined ? '' : route.thread;
+  const onThread = (thread: string) => go({ thread });
   if (feed.state === 'failed' && model.threadCount === 0)
     return (
       <main className="session-view">
@@ -66,7 +78,7 @@ export function SessionView({ feed, route, host, go }: SessionViewProps): ReactN
         </details>
       )}
       <div className="session-body">
-        <TreeView feed={feed} model={model} selected={threadId} now={now} onSelect={(thread) => go({ thread })} />
+        <TreeView feed={feed} model={model} selected={threadId} now={now} onSelect={onThread} />
         <section className="detail">
           <div className="tabs" role="tablist" aria-label="Views">
             {TABS.map((tab) => (
@@ -83,7 +95,21 @@ export function SessionView({ feed, route, host, go }: SessionViewProps): ReactN
             ))}
           </div>
           <div className="view" role="tabpanel" aria-labelledby={`tab-${view}`}>
-            <TranscriptView feed={feed} threadId={threadId} seq={seq} onThread={(thread) => go({ thread })} />
+            {view === 'transcript' && (
+              <TranscriptView
+                feed={feed}
+                threadId={threadId}
+                seq={seq}
+                onThread={onThread}
+                onSeq={(position) => go({ seq: position })}
+              />
+            )}
+            {view === 'statechart' && <StatechartView feed={feed} model={model} threadId={threadId} seq={seq} />}
+            {view === 'team' && <TeamView feed={feed} model={model} onThread={onThread} />}
+            {view === 'timeline' && (
+              <TimelineView feed={feed} model={model} threadId={threadId} seq={seq} now={now} onThread={onThread} />
+            )}
+            {view === 'compare' && <CompareView feed={feed} hosts={hosts} route={route} threadId={threadId} go={go} />}
           </div>
         </section>
       </div>

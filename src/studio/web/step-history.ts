@@ -33,3 +33,17 @@ export class StepHistory {
     this.#count -= gone;
   }
 }
+
+/** The state of a session's machine as its events tell it, where nobody listened to the machine itself. */
+export function stateFromStatus(status: string): string {
+  switch (status) {
+    case 'awaiting_tool':
+      return 'awaitingTool';
+    case 'awaiting_elicitation':
+      return 'awaitingElicitation';
+    case 'ended':
+      return 'ended';
+    default:
+      return 'running';
+  }
+}

@@ -14,10 +14,12 @@ export interface TranscriptViewProps {
   /** A moment of the past. */
   readonly seq: number | undefined;
   readonly onThread: (threadId: string) => void;
+  /** Shows the run as it was at a position. */
+  readonly onSeq?: (seq: number) => void;
 }
 
 /** What one thread says, does and asks, in order, as it comes. */
-export function TranscriptView({ feed, threadId, seq, onThread }: TranscriptViewProps): ReactNode {
+export function TranscriptView({ feed, threadId, seq, onThread, onSeq }: TranscriptViewProps): ReactNode {
   useFeedVersion(feed);
   const { items } = useTranscript(feed, threadId, seq);
   const missing = feed.segments.missingOf(threadId);
@@ -42,7 +44,7 @@ export function TranscriptView({ feed, threadId, seq, onThread }: TranscriptView
         keyOf={(index) => items[index]?.key ?? String(index)}
         row={(index) => {
           const item = items[index];
-          return item === undefined ? null : <Entry item={item} onThread={onThread} />;
+          return item === undefined ? null : <Entry item={item} onThread={onThread} onSeq={onSeq} />;
         }}
       />
     </div>
@@ -75,23 +77,24 @@ function useTranscript(feed: SessionFeed, threadId: string, seq: number | undefi
 interface EntryProps {
   readonly item: TranscriptItem;
   readonly onThread: (threadId: string) => void;
+  readonly onSeq: ((seq: number) => void) | undefined;
 }
 
-const Entry = memo(function Entry({ item, onThread }: EntryProps): ReactNode {
+const Entry = memo(function Entry({ item, onThread, onSeq }: EntryProps): ReactNode {
   switch (item.kind) {
     case 'message':
       return (
         <article className={`entry message ${item.role === 'user' ? 'is-user' : 'is-agent'}`}>
-          <Head who={item.role === 'user' ? 'Input' : oneLine(item.role, 40)} item={item} />
+          <Head who={item.role === 'user' ? 'Input' : oneLine(item.role, 40)} item={item} onSeq={onSeq} />
           <ContentView parts={item.parts} />
         </article>
       );
     case 'tool':
-      return <ToolEntry item={item} />;
+      return <ToolEntry item={item} onSeq={onSeq} />;
     case 'question':
       return (
         <article className="entry question">
-          <Head who="Question" item={item} />
+          <Head who="Question" item={item} onSeq={onSeq} />
           <TextView text={item.request.message} most={1_500} />
           <p className="quiet">
             {item.response === undefined ? 'Waits for an answer.' : `Answered: ${oneLine(item.response.action, 40)}`}
@@ -126,7 +129,7 @@ const Entry = memo(function Entry({ item, onThread }: EntryProps): ReactNode {
     case 'error':
       return (
         <article className="entry error">
-          <Head who={oneLine(item.code, 60)} item={item} />
+          <Head who={oneLine(item.code, 60)} item={item} onSeq={onSeq} />
           <TextView text={item.message} most={1_500} />
         </article>
       );
@@ -146,18 +149,35 @@ const Entry = memo(function Entry({ item, onThread }: EntryProps): ReactNode {
   }
 });
 
-function Head({ who, item }: { readonly who: string; readonly item: TranscriptItem }): ReactNode {
+type ToolItem = Extract<TranscriptItem, { kind: 'tool' }>;
+type Place = Pick<EntryProps, 'item' | 'onSeq'>;
+
+function Head({ who, item, onSeq }: Place & { readonly who: string }): ReactNode {
   return (
     <header className="entry-head">
       <strong>{who}</strong>
-      <span className="quiet" title={`event ${item.seq}`}>
-        {clockText(item.at)}
-      </span>
+      <Moment item={item} onSeq={onSeq} />
     </header>
   );
 }
 
-function ToolEntry({ item }: { readonly item: Extract<TranscriptItem, { kind: 'tool' }> }): ReactNode {
+/** When it was, and the way there. */
+function Moment({ item, onSeq, took = '' }: Place & { readonly took?: string }): ReactNode {
+  const text = `${took} ${clockText(item.at)}`;
+  if (onSeq === undefined) return <span className="moment quiet">{text}</span>;
+  return (
+    <button
+      type="button"
+      className="link moment quiet"
+      title={`Show the run as it was: event ${item.seq}`}
+      onClick={() => onSeq(item.seq)}
+    >
+      {text}
+    </button>
+  );
+}
+
+function ToolEntry({ item, onSeq }: Place & { readonly item: ToolItem }): ReactNode {
   const { result, status } = item;
   const took = item.endedAt === undefined ? '' : durationText(Date.parse(item.endedAt) - Date.parse(item.at));
   const tone = status === 'failed' ? 'bad' : status === 'done' ? 'ok' : status === 'awaiting_approval' ? 'wait' : 'run';
@@ -169,9 +189,7 @@ function ToolEntry({ item }: { readonly item: Extract<TranscriptItem, { kind: 't
         {item.title !== undefined && <span>{oneLine(item.title, 160)}</span>}
         <span className="badge">{oneLine(status.replaceAll('_', ' '), 40)}</span>
         {item.isOpaque && <span className="badge off">own tool</span>}
-        <span className="quiet" title={`event ${item.seq}`}>
-          {took} {clockText(item.at)}
-        </span>
+        <Moment item={item} onSeq={onSeq} took={took} />
       </header>
       {item.progress !== undefined && <progress value={item.progress} max={1} aria-label="Progress" />}
       <details>

@@ -130,7 +130,9 @@ export function TreeView({ feed, model, selected, now, onSelect }: TreeViewProps
             />
           ))}
         </div>
-        {rows.length === 0 && <p className="empty">No thread is called that.</p>}
+        {rows.length === 0 && (
+          <p className="empty">{model.threadCount === 0 ? 'Nothing has begun yet.' : 'No thread is called that.'}</p>
+        )}
       </div>
     </section>
   );

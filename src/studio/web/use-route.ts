@@ -24,10 +24,9 @@ export function useRoute(): readonly [Route, (change: Partial<Route>) => void] {
     const next = formatRoute({ ...current(), ...change });
     if (next === location.hash) return;
     // A moment on the way of the scrubber is no place to come back to.
-    if (Object.keys(change).every((key) => key === 'seq')) {
-      history.replaceState(null, '', next);
-      dispatchEvent(new HashChangeEvent('hashchange'));
-    } else location.hash = next;
+    const isMoment = Object.keys(change).every((key) => key === 'seq');
+    history[isMoment ? 'replaceState' : 'pushState'](null, '', next);
+    dispatchEvent(new HashChangeEvent('hashchange'));
   }, []);
   return [now, go];
 }
