@@ -112,7 +112,6 @@ export function fileStore(options: FileStoreOptions): FileStore {
     const paths = sessionFiles(root, id);
     const header: LogHeader = { troupe: 'session-log', format: LOG_FORMAT, id, agentName, metadata: rest };
     const make = async () => {
-      await journal.recover();
       await makeDirectory(paths.directory).catch(async (thrown: unknown) => {
         if (codeOf(thrown) !== 'EEXIST' || !(await isLeftOver(paths.log))) throw thrown;
       });
@@ -129,9 +128,10 @@ export function fileStore(options: FileStoreOptions): FileStore {
         await files.close(fd);
       }
     };
-    const handle = await doing(`session "${id}" cannot be made`, make().catch(refuseTaken(id)));
+    await doing(`session "${id}" cannot be made`, journal.recover());
+    // Before it is there: a session that is just being made is none that nothing was said in.
     await restoreShared(parts, root, rest, {});
-    return handle;
+    return doing(`session "${id}" cannot be made`, make().catch(refuseTaken(id)));
   }
 
   const load = async (id: string): Promise<FileHandle> => {

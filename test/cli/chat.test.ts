@@ -376,3 +376,30 @@ test('in a terminal --session says where it goes on; SIGTERM ends the chat with 
   expect(await code).toBe(130);
   expect(io.listening).toBe(0);
 });
+
+test('a line that is half typed when a question comes is there again behind it', async () => {
+  const { opened, open } = gate();
+  const { model, start } = chatWith(
+    async (_request, call) => {
+      if (call > 0) return { text: call === 1 ? 'Marked.' : 'Rested.' };
+      await opened;
+      return { toolCalls: [{ name: 'mark', args: {} }] };
+    },
+    { prompter: scriptedPrompter(['Yes, once']) },
+  );
+  const io = inTerminal();
+  const { type, until } = typist(io);
+  const code = start(io);
+  await until('/help says');
+  type('mark it\r');
+  await until('running');
+  type('the rest');
+  await until('the rest');
+  open();
+  await until(/Marked\.\n/);
+  type(' of it\r');
+  await until(/Rested\.\n/);
+  type('/exit\r');
+  expect(await code).toBe(0);
+  expect(said(model, 2)?.at(-1)).toBe('the rest of it');
+});

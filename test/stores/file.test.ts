@@ -56,6 +56,16 @@ test('ids that are paths, devices, empty or too long are refused before any file
   }
 });
 
+test('the first session of an application is made without a word about itself', async () => {
+  const notices: StoreNotice[] = [];
+  const store = fileStore({ dir, files: virtualFiles(), onNotice: (notice) => notices.push(notice) });
+  const handle = await store.create('desk', { id: 's1', appName: 'app' });
+  await handle.append(note(1));
+  await handle.close();
+  expect(notices).toEqual([]);
+  expect(await store.list()).toMatchObject([{ id: 's1' }]);
+});
+
 test('a log of another session is an error, and no session in the list (B161)', async () => {
   const moved = virtualFiles();
   await storeWith(moved, note(1));

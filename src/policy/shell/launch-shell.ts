@@ -27,6 +27,27 @@ const OTHER_SHELLS = new Set([
   'elvish',
 ]);
 
+/** Programs that start others, in ways of their own. */
+const OTHER_STARTERS: ReadonlySet<string> = new Set([
+  'su',
+  'runuser',
+  'pkexec',
+  'flock',
+  'script',
+  'parallel',
+  'unshare',
+  'nsenter',
+  'setpriv',
+  'prlimit',
+  'cpulimit',
+  'numactl',
+  'systemd-run',
+  'firejail',
+  'entr',
+  'at',
+  'batch',
+]);
+
 /** What a command hands to a shell as text. Undefined: it is not known to do so. */
 export function launchShell(program: string, words: readonly ShellWord[]): Launch | undefined {
   const shell = SHELLS.get(program);
@@ -40,13 +61,9 @@ export function launchShell(program: string, words: readonly ShellWord[]): Launc
       // With options, which of them take a word of their own is left open.
       return at === 1 ? launchJoined(words.slice(1), 'sh', false) : notKnown('what watch runs is not known');
     }
-    case 'su':
-    case 'flock':
-    case 'script':
-    case 'parallel':
-      return words.length === 1 ? undefined : notKnown(`what ${program} runs is not known`);
     default:
-      return undefined;
+      if (!OTHER_STARTERS.has(program) || words.length === 1) return undefined;
+      return notKnown(`what ${program} runs is not known`);
   }
 }
 

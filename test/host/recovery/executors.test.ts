@@ -137,3 +137,39 @@ test.each([
   expect(validateLog(whole, { finished: true })).toEqual([]);
   expect(ofType(whole, 'tool_request')).toHaveLength(readOnly ? 2 : 1);
 });
+
+test('an approval that was open for an executor that keeps its conversation is withdrawn; what it asks for anew runs once', async () => {
+  const asking = (): Executor => ({
+    keepsContext: true,
+    async *turn(inbox, context) {
+      if (inbox[0]?.kind !== 'message') return yield { type: 'stream_end', reason: 'completed' };
+      const messageId = context.newMessageId();
+      yield { type: 'tool_request', requestId: `r-${messageId}`, name: 'do', args: {}, messageId, index: 0 };
+    },
+  });
+  const one = (ran: string[]) => agent({ name: 'a', executor: 'asking', tools: tools(ran, false) });
+  const first = memoryStore();
+  const before: string[] = [];
+  await using killed = createHost({ models, store: first });
+  killed.registerExecutor('asking', asking);
+  const going = killed.run(one(before), 'go', { sessionId: id });
+  for await (const event of going) {
+    if (event.type !== 'elicitation_request') continue;
+    const store = await storeWith(await logOf(first, id), { id, agentName: 'a' });
+    const ran: string[] = [];
+    await using host = createHost({ models, store });
+    host.registerExecutor('asking', asking);
+    const run = await host.resume(id, { agent: one(ran) });
+    for await (const asked of run) {
+      if (asked.type === 'elicitation_request') run.respond(asked.requestId, { action: 'accept' });
+    }
+    expect(await run.result).toMatchObject({ ok: true });
+    const log = await logOf(store, id);
+    expect(validateLog(log, { finished: true })).toEqual([]);
+    expect(ran).toHaveLength(1);
+    expect(ofType(log, 'tool_response').map(({ errorType }) => errorType)).toEqual(['cancelled', undefined]);
+    expect(ofType(log, 'elicitation_response').map(({ action }) => action)).toEqual(['cancel', 'accept']);
+    going.abort();
+  }
+  expect(before).toEqual([]);
+});
