@@ -256,13 +256,18 @@ const whenClosed = (tree: Tree) =>
   });
 
 /** Tools that have not ended though they were told to. Their work takes real time, also where the host's clock stands still. */
-async function strayEnds(core: HostCore): Promise<void> {
-  const ended = Promise.all(core.strays);
-  const limits = [within(core, ended, core.abortTimeoutMs)];
-  if (core.clock !== systemClock) {
-    limits.push(within({ clock: systemClock }, ended, Math.min(core.abortTimeoutMs, STRAY_REAL_MS)));
-  }
-  await Promise.race(limits);
+function strayEnds(core: HostCore): Promise<void> {
+  const { clock, strays, abortTimeoutMs } = core;
+  return new Promise((resolve) => {
+    const cancels: (() => void)[] = [];
+    const end = () => {
+      for (const cancel of cancels) cancel();
+      resolve();
+    };
+    cancels.push(clock.schedule(end, abortTimeoutMs));
+    if (clock !== systemClock) cancels.push(systemClock.schedule(end, Math.min(abortTimeoutMs, STRAY_REAL_MS)));
+    void Promise.all(strays).finally(end);
+  });
 }
 
 const STRAY_REAL_MS = 1_000;

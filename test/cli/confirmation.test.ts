@@ -133,6 +133,8 @@ test('a plan is shown whole, and carried out, carried out with edits, or sent ba
 
 test('the editor of the environment is given a file of its own, which is gone afterwards', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'troupe-editor-'));
+  const made = () => readdirSync(tmpdir()).filter((name) => name.startsWith('troupe-edit-'));
+  const before = made();
   try {
     const editor = join(folder, 'my editor.sh');
     writeFileSync(editor, '#!/bin/sh\nprintf "%s edited" "$1" > "$2"\n');
@@ -140,7 +142,7 @@ test('the editor of the environment is given a file of its own, which is gone af
     const { signal } = new AbortController();
     const env = { ...process.env, VISUAL: '', EDITOR: `"${editor}" -w` };
     expect(await editText({ text: 'before', extension: '.md' }, { env, signal })).toBe('-w edited');
-    expect(readdirSync(tmpdir()).filter((name) => name.startsWith('troupe-edit-'))).toEqual([]);
+    expect(made()).toEqual(before);
     const failing = editText({ text: '', extension: '.md' }, { env: { ...env, EDITOR: 'false' }, signal });
     await expect(failing).rejects.toThrow('the editor false ended with 1; set $EDITOR to another one');
     const closing = new AbortController();
