@@ -255,22 +255,19 @@ const whenClosed = (tree: Tree) =>
     tree.onClosed = closed;
   });
 
-/** Tools that have not ended though they were told to. Their work takes real time, also where the host's clock stands still. */
-function strayEnds(core: HostCore): Promise<void> {
+/**
+ * Tools that have not ended though they were told to are waited for a while. A clock that nobody moves on would make that
+ * for ever: then for some rounds of the event loop instead.
+ */
+async function strayEnds(core: HostCore): Promise<void> {
   const { clock, strays, abortTimeoutMs } = core;
-  return new Promise((resolve) => {
-    const cancels: (() => void)[] = [];
-    const end = () => {
-      for (const cancel of cancels) cancel();
-      resolve();
-    };
-    cancels.push(clock.schedule(end, abortTimeoutMs));
-    if (clock !== systemClock) cancels.push(systemClock.schedule(end, Math.min(abortTimeoutMs, STRAY_REAL_MS)));
-    void Promise.all(strays).finally(end);
-  });
+  if (clock === systemClock) return within(core, Promise.all(strays), abortTimeoutMs);
+  for (let round = 0; round < STRAY_ROUNDS && strays.size > 0; round++) {
+    await new Promise<void>((resolve) => setImmediate(resolve));
+  }
 }
 
-const STRAY_REAL_MS = 1_000;
+const STRAY_ROUNDS = 100;
 
 function within(core: Pick<HostCore, 'clock'>, work: Promise<unknown>, limitMs: number): Promise<void> {
   return new Promise((resolve) => {
