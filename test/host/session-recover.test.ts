@@ -299,6 +299,8 @@ test('a session that is open, another agent’s, or was cut off in a run is refu
     const cut = memoryStore();
     const handle = (await cut.create('a', { id: sessionId })) as Awaited<ReturnType<SessionProvider['load']>>;
     for (const event of log.slice(0, length)) void handle.append(event);
+    // What a process that dies held is let go of.
+    await handle.close();
     await using second = createHost({ models: { scripted: model }, store: cut });
     await expect(second.run(leaf('a'), 'go', { sessionId }).result).rejects.toMatchObject({
       code: 'SESSION_STALE',
