@@ -172,8 +172,11 @@ async function within(limitMs: number, work: Promise<unknown>): Promise<void> {
     const timer = setTimeout(resolve, limitMs);
     cancel = () => clearTimeout(timer);
   });
-  await Promise.race([work, late]);
-  cancel();
+  try {
+    await Promise.race([work, late]);
+  } finally {
+    cancel();
+  }
 }
 
 const failed = (label: string, thrown: unknown): Said => ({
