@@ -26,6 +26,8 @@ export interface Past {
   readonly model: string | undefined;
   /** Of a transfer. */
   readonly conversation: ConversationFold | undefined;
+  /** Its latest `initialize`. */
+  readonly began: AgentEvent<'initialize'> | undefined;
   /** The run that the log breaks off in; undefined where it stands between two. */
   readonly run: RunFold | undefined;
   /** How the latest run ended that did; undefined where none has. */
@@ -84,6 +86,7 @@ function createFold(agent: CompiledAgent, stored: Readonly<Bag>) {
   let last: AgentEvent | undefined;
   let run: RunFold | undefined;
   let end: RunEnd | undefined;
+  let began: AgentEvent<'initialize'> | undefined;
   let spawned = 0;
   let spentUsd = 0;
   let spentTokens = 0;
@@ -102,6 +105,7 @@ function createFold(agent: CompiledAgent, stored: Readonly<Bag>) {
       end = { reason: event.reason, data: event.data ?? {} };
     }
     if (event.type === 'initialize') {
+      began = event;
       const mode = event._meta?.permissionMode;
       if (typeof mode === 'string') permissionMode = mode;
     }
@@ -168,6 +172,7 @@ function createFold(agent: CompiledAgent, stored: Readonly<Bag>) {
         permissionMode,
         model,
         conversation,
+        began,
         run,
         end,
       };
@@ -213,6 +218,7 @@ function createAlwaysFold() {
 export function applyPast(tree: Tree, past: Past): void {
   const { root } = tree;
   tree.isResumed = true;
+  tree.began = past.began;
   tree.host.stamp.notBefore(past.timestamp);
   for (const id of past.requestIds) tree.requestIds.add(id);
   for (const key of past.always) tree.always.add(key);

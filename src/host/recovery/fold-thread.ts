@@ -43,6 +43,7 @@ export class ThreadFold implements ThreadPast {
   valuesAtStart: Readonly<Bag>;
   updates: StateUpdate[] = [];
   isInitialized = false;
+  began: AgentEvent<'initialize'> | undefined;
   input: AgentEvent<'message'> | undefined;
   historyFrom = 0;
   inbox: SessionStreamData[] = [];
@@ -141,6 +142,7 @@ export class ThreadFold implements ThreadPast {
     switch (event.type) {
       case 'initialize':
         this.isInitialized = true;
+        this.began = event;
         break;
       case 'message':
         this.#message(event, at);
