@@ -258,8 +258,7 @@ export function publishSteers(thread: Thread): void {
     if (at.steers.length > 0) thread.steers.push(...at.steers.splice(0));
   }
   if (thread.steers.length === 0) return;
-  for (const { message } of thread.steers.splice(0)) {
-    if (message === undefined) continue;
+  for (const { message, steerId } of thread.steers.splice(0)) {
     const content = toParts(message);
     // An executor that keeps the conversation itself is told, too.
     thread.run?.inbox.push({ kind: 'message', content });
@@ -269,7 +268,7 @@ export function publishSteers(thread: Thread): void {
       role: 'user',
       content,
       source: 'user',
-      _meta: { steered: true },
+      _meta: { steered: true, steerId },
     });
   }
   thread.tree.merge.completeMessage(thread);

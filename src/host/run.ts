@@ -2,7 +2,7 @@ import type { AgentDefinition, AgentEvent, ContentPart, SessionUpdateData, Steer
 import { describeError, TroupeError } from '../kernel/errors.js';
 import type { MergeReader } from '../kernel/merge-reader.js';
 import { applyUpdate, cancelRequest, respondTo, steerTree } from './deliver.js';
-import { abortStop, stopRun } from './end-run.js';
+import { abortStop, stopByCaller } from './end-run.js';
 import { assertSteer, assertUpdate } from './given-data.js';
 import type { HostCore } from './host-core.js';
 import { announce, isOpen, openTree, prepare } from './open-session.js';
@@ -263,17 +263,16 @@ class HostRun<Output> implements Run<Output> {
     if (requestId !== undefined) {
       return this.#act('cancel a call', (tree) => cancelRequest(tree, requestId, reason ?? 'cancelled by the user'));
     }
-    const stop = abortStop(reason, 'user');
     const tree = this.#tree;
     if (tree === undefined) {
       // No child is there yet that could be meant.
       if (threadId !== undefined) return;
-      this.#abortEarly ??= stop;
+      this.#abortEarly ??= abortStop(reason, 'user');
       this.onAbortEarly?.();
       return;
     }
     const target = threadId === undefined ? tree.root : this.host.threads.get(`${tree.sessionId}/${threadId}`);
-    if (target !== undefined) stopRun(target, stop);
+    if (target !== undefined) stopByCaller(target, reason);
   }
 
   persistedSnapshots(): PersistedThread[] {

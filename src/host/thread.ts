@@ -11,7 +11,6 @@ import type {
   PermissionMode,
   SessionHandle,
   SessionStreamData,
-  SteerData,
   StreamEndData,
   ToolDefinition,
   ToolDescriptor,
@@ -33,6 +32,7 @@ import type { ThreadPast } from './recovery/past.js';
 import type { Recovery } from './recovery/recovery.js';
 import type { RunModels } from './run-models.js';
 import type { Call } from './tool-call.js';
+import type { Words } from './words.js';
 
 /** A definition as it stands at one place of a tree: what its surroundings give it is settled here, once per host. */
 export interface CompiledAgent {
@@ -207,7 +207,7 @@ export interface Thread extends Origin {
   children: Set<Thread> | undefined;
   crew: CrewState | undefined;
   questions: Set<Question> | undefined;
-  steers: SteerData[];
+  steers: Words[];
   isPaused: boolean;
   resumeTurn: (() => void) | undefined;
   /** Open questions and consumer's calls of this thread. */

@@ -22,6 +22,7 @@ export function givePast(thread: Thread, past: ThreadPast): void {
   thread.spawned = past.spawned;
   thread.spentUsd = past.spentUsd;
   thread.spentTokens = past.spentTokens;
+  thread.steers.push(...past.steers);
   if (past.hadSideEffects) thread.hadSideEffects = true;
   if (thread.parent !== undefined && thread.tree.hasState) {
     thread.state = thread.parent.state.restored(past.values, past.updates);
