@@ -51,6 +51,10 @@ const KINDS: Readonly<Record<string, string>> = {
   hook: 'hook',
   policy: 'policy file',
   mcp_server: 'MCP server',
+  skill: 'skill',
+  tool: 'file of tools',
+  context: 'context file',
+  extension: 'extension',
 };
 
 async function askFor(project: Project, what: string, prompter: Prompter): Promise<'always' | 'once' | 'no'> {

@@ -117,6 +117,10 @@ const KINDS: Readonly<Record<ProjectItem['kind'], string>> = {
   hook: 'hook',
   policy: 'policy',
   mcp_server: 'MCP server',
+  skill: 'skill',
+  tool: 'tools in',
+  context: 'context',
+  extension: 'extension',
 };
 
 function textOf(found: Found): string {
