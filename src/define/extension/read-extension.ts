@@ -206,7 +206,7 @@ function plainServer(written: Record<string, unknown>, put: (value: unknown) => 
 /** `${extensionPath}` in texts is the folder of the extension, `${/}` what separates paths. */
 function folderVariables(folder: string): (value: unknown) => unknown {
   const put = (value: unknown): unknown => {
-    if (typeof value === 'string') return value.replaceAll('${extensionPath}', folder).replaceAll('${/}', '/');
+    if (typeof value === 'string') return value.replace(/\$\{extensionPath\}/g, () => folder).replace(/\$\{\/\}/g, '/');
     if (Array.isArray(value)) return value.map(put);
     if (typeof value !== 'object' || value === null) return value;
     return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, put(one)]));
