@@ -41,6 +41,7 @@ import { rewindSession } from './recovery/rewind.js';
 import { resumeRun, startRun } from './run.js';
 import { createSessionTools, isShared } from './session-tools.js';
 import { notice } from './session-tree.js';
+import { createSkills, type SkillReader } from './skills.js';
 import type { Tree } from './thread.js';
 import { createToolsets, isToolset, toolsetProblems } from './toolsets.js';
 import { Tracing } from './tracing.js';
@@ -64,6 +65,8 @@ export interface HostParts {
     sources: NonNullable<HostOptions['hooks']>,
     options: { clock: Clock },
   ) => LifecycleInterceptor | undefined;
+  /** Reads skills; imported when an agent first has some. */
+  readonly skills: () => Promise<SkillReader>;
   readonly store: () => SessionProvider;
   /** Serves Studio for a host; imported when it is first asked for. */
   readonly studio: (inspections: readonly HostInspection[], options: InspectServerOptions) => Promise<InspectServer>;
@@ -115,6 +118,7 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
     abortTimeoutMs: limits.abortTimeoutMs ?? DEFAULT_ABORT_TIMEOUT_MS,
     hostTools: new Map(shared.flatMap((tool) => (isToolset(tool) ? [] : [[tool.name, tool] as const]))),
     backends: createBackends(parts.backends),
+    skills: createSkills(parts.skills, { trusted: options.trust !== false }),
     toolsets: undefined,
     sessionTools: undefined as never,
     agents: new Map(agents.map((agent) => [agent.name, agent])),
@@ -138,7 +142,7 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
     );
   }
   core.sessionTools = createSessionTools(core, tools);
-  core.toolsets = withBackends(createToolsets(core, shared.filter(isToolset)), core.backends);
+  core.toolsets = withBackends(createToolsets(core, shared.filter(isToolset)), core.backends, core.skills);
   const { inspect } = options;
   const audience = { isThere: inspect !== undefined };
   core.sessionLogic = wireSession(core, parts.compositions, audience);

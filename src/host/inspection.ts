@@ -12,7 +12,7 @@ import type {
 } from '../contracts/index.js';
 import { describeError, TroupeError } from '../kernel/errors.js';
 import { applyUpdate, respondTo, steerTree } from './deliver.js';
-import { abortStop, stopRun } from './end-run.js';
+import { stopByCaller } from './end-run.js';
 import { assertSteer, assertUpdate } from './given-data.js';
 import type { HostCore } from './host-core.js';
 import { loggedEvents } from './replay.js';
@@ -155,7 +155,7 @@ export function createInspection(
       const target = threadId === undefined ? tree.root : core.threads.get(threadKey(sessionId, threadId));
       if (target === undefined)
         throw new TroupeError({ code: 'UNKNOWN_THREAD', message: `no live thread "${threadId}"` });
-      stopRun(target, abortStop(reason, 'user'));
+      stopByCaller(target, reason);
     },
     onChange: (listener) => watch.add(listener),
     onStep(listener) {
