@@ -5,13 +5,13 @@ import { seededRandom } from '../../../src/testing/seeded.js';
 import { commandLine, spoiltLine } from './command-lines.js';
 import { givenLines } from './given-lines.js';
 import { bash, mayBe, recordingBash } from './recording-bash.js';
+import '../../support/process-limit.js';
 
 // Without a bash there is nothing to compare with: the tests say that they were skipped.
 const shell = bash === undefined ? undefined : recordingBash();
 afterAll(() => shell?.close());
 
 const AT_ONCE = 4;
-const LIMIT_MS = 120_000;
 
 /** Of a line with these no rule about commands allows anything: whatever it runs was not missed. */
 const isWhollyKnown = (commands: ReturnType<typeof parseCommands>) =>
@@ -56,7 +56,6 @@ test.skipIf(shell === undefined)(
     expect(known).toBeGreaterThan(250);
     expect(ran).toBeGreaterThan(200);
   },
-  LIMIT_MS,
 );
 
 test.skipIf(shell === undefined)(
@@ -67,7 +66,6 @@ test.skipIf(shell === undefined)(
     expect(known).toBeGreaterThan(50);
     expect(ran).toBeGreaterThan(150);
   },
-  LIMIT_MS,
 );
 
 test.skipIf(shell === undefined)(
@@ -81,5 +79,4 @@ test.skipIf(shell === undefined)(
     expect(known).toBeGreaterThan(60);
     expect(ran).toBeGreaterThan(60);
   },
-  LIMIT_MS,
 );
