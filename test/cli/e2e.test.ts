@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import type { AgentEvent } from '../../src/contracts/index.js';
 import { validateLog } from '../../src/kernel/log-validator.js';
+import { PROCESS_LIMIT_MS } from '../support/process-limit.js';
 import { buildTroupe, startTroupe, troupe } from './troupe-process.js';
 
 let cwd = '';
@@ -31,7 +32,6 @@ beforeAll(async () => {
     join(cwd, 'writer.ts'),
     `import { agent, tool } from 'troupe';
 import { writeFileSync } from 'node:fs';
-import { PROCESS_LIMIT_MS } from '../support/process-limit.js';
 const mark = tool({
   name: 'mark', description: 'Leaves a mark.', parameters: { type: 'object', properties: { file: { type: 'string' } } },
   execute: ({ file }: { file: string }) => { writeFileSync(file, 'marked'); return 'marked'; },
