@@ -1,9 +1,9 @@
 import { stat } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
 import type { AnyHookDefinition } from '../../contracts/index.js';
-import { commandHook } from '../../hooks/command.js';
 import { type Problem, TroupeError, throwProblems } from '../../kernel/errors.js';
 import type { PolicyRuleSet } from '../../kernel/policy-rules.js';
+import { commandHook } from '../command-hook.js';
 import { type LoadedAgent, loadAgentFile } from '../files/load.js';
 import { type AgentItem, keyOf, type ProjectItem } from './items.js';
 import { extensionsIn, type Place } from './places.js';
