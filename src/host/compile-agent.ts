@@ -167,7 +167,8 @@ function checkExecutor(compiling: Compiling, definition: AgentDefinition, driver
   if (fault !== undefined) problems.push({ code: 'UNKNOWN_MODEL', path: `${place.path}.model`, message: fault });
 }
 
-function planOf(definition: AgentDefinition, inLoop: boolean): CrewPlan {
+/** A composition's options. `inLoop`: it stands in a loop. */
+export function planOf(definition: AgentDefinition, inLoop: boolean): CrewPlan {
   const config = definition.descriptor.composition;
   const count = definition.children?.length ?? 0;
   const { join } = config ?? {};
