@@ -12,7 +12,7 @@ import { sameJson } from '../kernel/json-value.js';
 import type { MergeReader } from '../kernel/merge-reader.js';
 import { compileAgent } from './compile-agent.js';
 import { applyUpdate, checkDelivery, type Delivery, deliver, steerTree } from './deliver.js';
-import { abortStop, stopRun } from './end-run.js';
+import { abortStop, stopByCaller } from './end-run.js';
 import { assertSteer, assertUpdate } from './given-data.js';
 import type { HostCore } from './host-core.js';
 import { compilingHost, openTree, prepare } from './open-session.js';
@@ -349,7 +349,7 @@ class StandingSession implements HostSession {
 
   #abortRun(run: RunRecord | undefined, reason: string | undefined): void {
     const root = this.#tree?.root;
-    if (root?.run !== undefined && root.run === run) stopRun(root, abortStop(reason, 'user'));
+    if (root?.run !== undefined && root.run === run) stopByCaller(root, reason);
   }
 
   #assertUsable(): void {
@@ -434,7 +434,7 @@ class StandingSession implements HostSession {
   #end(tree: Tree, as: string, reason: string | undefined): void {
     const { root } = tree;
     root.endsSession = true;
-    if (root.run !== undefined) stopRun(root, abortStop(reason, 'user'));
+    if (root.run !== undefined) stopByCaller(root, reason);
     else root.actor.send({ type: 'session.close', reason: as });
   }
 

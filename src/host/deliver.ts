@@ -18,6 +18,7 @@ import { checkAnswer, type Question, settle } from './questions.js';
 import { notice, publish, threadsFrom } from './session-tree.js';
 import type { Thread, Tree } from './thread.js';
 import { cancelCall } from './tool-call.js';
+import { keepWords, type Words } from './words.js';
 
 export type Delivery = Exclude<SessionStreamData, { kind: 'message' }>;
 
@@ -121,7 +122,8 @@ export function applyUpdate(tree: Tree, update: SessionUpdateData): void {
 export function steerTree(tree: Tree, steer: SteerData, threadId: string | undefined): void {
   const all = [...threadsFrom(tree.root)];
   // One object for all who get it: what is handed on from several of them is taken once.
-  const words = steer.message === undefined ? undefined : { message: steer.message };
+  const { message } = steer;
+  const words = message === undefined ? undefined : { steerId: tree.host.stamp.nextId(), message };
   if (threadId === '*') {
     for (const thread of all) if (thread.agent.behaviour === 'turn') steerThread(thread, steer, words);
     return;
@@ -144,21 +146,21 @@ function hasBeen(tree: Tree, threadId: string): boolean {
   return first !== undefined && first.ordinal <= tree.root.spawned;
 }
 
-function steerThread(thread: Thread, steer: SteerData, words: SteerData | undefined): void {
+function steerThread(thread: Thread, steer: SteerData, words: Words | undefined): void {
   if (thread.agent.behaviour !== 'turn') {
     const live = [...(thread.children ?? [])];
     if (live.length > 0) for (const child of live) steerThread(child, steer, words);
     // Nobody is there right now: whoever begins next takes it.
-    else if (words !== undefined) thread.steers.push(words);
+    else if (words !== undefined) keepWords(thread, words);
     return;
   }
   if (isFunctionAgent(thread.agent.driver.descriptor)) {
     // A function hears nothing: whoever begins next in its composition takes it.
     const { parent } = thread;
-    if (words !== undefined && parent !== undefined && !parent.steers.includes(words)) parent.steers.push(words);
+    if (words !== undefined && parent !== undefined) keepWords(parent, words);
     return;
   }
-  if (words !== undefined) thread.steers.push(words);
+  if (words !== undefined) keepWords(thread, words);
   const { run } = thread;
   switch (steer.action) {
     case undefined:

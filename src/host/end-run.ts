@@ -3,10 +3,11 @@ import { describeError } from '../kernel/errors.js';
 import { hooksOf } from './hook-state.js';
 import type { EndReport } from './host-core.js';
 import { cancelQuestion } from './questions.js';
-import { enter, leave, notice, publish, settled, threadsFrom } from './session-tree.js';
+import { enter, leave, publish, settled, threadsFrom } from './session-tree.js';
 import { keepOutput } from './state-updates.js';
 import type { RunEnd, RunRecord, RunStop, Thread, Tree } from './thread.js';
 import { cancelCalls } from './tool-call.js';
+import { hasWords, noteStop, tellUntaken } from './words.js';
 
 /** The data of a run that is cut short by a caller. */
 export const abortStop = (reason: string | undefined, by: string): RunStop => ({
@@ -34,6 +35,13 @@ export function stopRun(thread: Thread, stop: RunStop): void {
   const isBetweenTurns = run.cutTurn === undefined && run.calls.every((call) => call.stage === 'done');
   if (thread.agent.behaviour === 'turn' && isBetweenTurns) return endRun(thread, stop);
   forceInTime(tree);
+}
+
+/** The same, when a caller says so: it is in the log first. */
+export function stopByCaller(thread: Thread, reason: string | undefined): void {
+  const stop = abortStop(reason, 'user');
+  noteStop(thread, stop);
+  stopRun(thread, stop);
 }
 
 /** What is told to stop ends within `abortTimeoutMs`. */
@@ -148,7 +156,7 @@ export function endNow(thread: Thread, end: RunEnd, report: EndReport): void {
 function isProlonged(thread: Thread, run: RunRecord, { reason, data }: RunEnd): boolean {
   if (reason !== 'completed' || run.stop !== undefined || thread.agent.behaviour !== 'turn') return false;
   if (data.handoffTarget !== undefined || data.escalateReason !== undefined) return false;
-  return thread.steers.some((steer) => steer.message !== undefined);
+  return thread.steers.length > 0;
 }
 
 /** Another turn, from where the last one left the session. */
@@ -163,16 +171,11 @@ function handOnSteers(thread: Thread): void {
   const { parent, steers } = thread;
   if (parent === undefined) {
     // Where the session stands they stand before its next message. Where it ends with the run nobody takes them.
-    if (thread.endsSession) for (const { message } of steers.splice(0)) if (message !== undefined) tellUntaken(thread);
+    if (thread.endsSession) for (const words of steers.splice(0)) tellUntaken(thread, words);
     return;
   }
-  for (const steer of steers.splice(0)) {
-    if (steer.message !== undefined && !parent.steers.includes(steer)) parent.steers.push(steer);
-  }
+  for (const words of steers.splice(0)) if (!hasWords(parent, words)) parent.steers.push(words);
 }
-
-const tellUntaken = (thread: Thread): void =>
-  notice(thread, 'THREAD_ENDED', 'warning', 'the run ended before anybody could take what was said to it');
 
 /** A session whose actor broke without ending its run: the host ends it in its place. */
 export function endBroken(thread: Thread, thrown: unknown): void {

@@ -9,6 +9,7 @@ import { type ConversationFold, createConversationFold } from './recover-convers
 import { createRunFold, type RunFold } from './recovery/fold-run.js';
 import { noteInHistory } from './session-tree.js';
 import type { CompiledAgent, RunEnd, Tree } from './thread.js';
+import { foldWords, type Words } from './words.js';
 
 /** What a session between two runs is made of, as its log says. */
 export interface Past {
@@ -26,8 +27,12 @@ export interface Past {
   readonly model: string | undefined;
   /** Of a transfer. */
   readonly conversation: ConversationFold | undefined;
+  /** Its latest `initialize`. */
+  readonly began: AgentEvent<'initialize'> | undefined;
   /** The run that the log breaks off in; undefined where it stands between two. */
   readonly run: RunFold | undefined;
+  /** Words for the root that stand before its next message. */
+  readonly steers: readonly Words[];
   /** How the latest run ended that did; undefined where none has. */
   readonly end: RunEnd | undefined;
 }
@@ -81,9 +86,11 @@ function createFold(agent: CompiledAgent, stored: Readonly<Bag>) {
   const requestIds = new Set<string>();
   const always = createAlwaysFold();
   const conversation = agent.behaviour === 'transfer' ? createConversationFold(agent) : undefined;
+  const steers: Words[] = [];
   let last: AgentEvent | undefined;
   let run: RunFold | undefined;
   let end: RunEnd | undefined;
+  let began: AgentEvent<'initialize'> | undefined;
   let spawned = 0;
   let spentUsd = 0;
   let spentTokens = 0;
@@ -94,14 +101,20 @@ function createFold(agent: CompiledAgent, stored: Readonly<Bag>) {
     // Words that stand before the message of a run, which never came.
     const isSteered = event.type === 'message' && event._meta?.steered === true;
     if (run === undefined && !BETWEEN_RUNS.has(event.type) && !isSteered) run = beginRun();
-    if (run === undefined) noteInHistory(history, event, agent.driver.name);
-    else run.take(event);
+    if (run !== undefined) run.take(event);
+    else {
+      noteInHistory(history, event, agent.driver.name);
+      const taken = foldWords(steers, event);
+      const at = steers.findIndex(({ steerId }) => steerId === taken);
+      if (at >= 0) steers.splice(at, 1);
+    }
     if (event.type === 'stream_end') {
       run = undefined;
       history.closeOpen();
       end = { reason: event.reason, data: event.data ?? {} };
     }
     if (event.type === 'initialize') {
+      began = event;
       const mode = event._meta?.permissionMode;
       if (typeof mode === 'string') permissionMode = mode;
     }
@@ -119,7 +132,7 @@ function createFold(agent: CompiledAgent, stored: Readonly<Bag>) {
       values: { ...sharedKeys(stored), ...state },
       isOpen: agent.opensState,
     }).values();
-    return createRunFold({ agent, history, values, spawned, spentUsd, spentTokens });
+    return createRunFold({ agent, history, values, spawned, spentUsd, spentTokens, steers });
   }
 
   return {
@@ -168,7 +181,9 @@ function createFold(agent: CompiledAgent, stored: Readonly<Bag>) {
         permissionMode,
         model,
         conversation,
+        began,
         run,
+        steers,
         end,
       };
     },
@@ -213,6 +228,7 @@ function createAlwaysFold() {
 export function applyPast(tree: Tree, past: Past): void {
   const { root } = tree;
   tree.isResumed = true;
+  tree.began = past.began;
   tree.host.stamp.notBefore(past.timestamp);
   for (const id of past.requestIds) tree.requestIds.add(id);
   for (const key of past.always) tree.always.add(key);
@@ -220,6 +236,7 @@ export function applyPast(tree: Tree, past: Past): void {
   root.spawned = past.spawned;
   root.spentUsd = past.spentUsd;
   root.spentTokens = past.spentTokens;
+  if (past.run === undefined) root.steers.push(...past.steers);
   past.conversation?.apply(root, past.run === undefined ? 'now' : 'beforeRun');
 }
 

@@ -2,18 +2,18 @@ import type { AgentDefinition, AgentEvent, ContentPart, SessionUpdateData, Steer
 import { describeError, TroupeError } from '../kernel/errors.js';
 import type { MergeReader } from '../kernel/merge-reader.js';
 import { applyUpdate, cancelRequest, respondTo, steerTree } from './deliver.js';
-import { abortStop, stopRun } from './end-run.js';
+import { abortStop, stopByCaller } from './end-run.js';
 import { assertSteer, assertUpdate } from './given-data.js';
 import type { HostCore } from './host-core.js';
 import { announce, isOpen, openTree, prepare } from './open-session.js';
 import { openResumed } from './recovery/resume.js';
 import { consumeAfter } from './replay.js';
 import { admitInput, beginRun, publishInitialize, type RunInput, toRunInput } from './run-start.js';
-import { pendingOf, stateOf } from './session-state.js';
+import { pendingOf, persistedThreads, stateOf } from './session-state.js';
 import { newSessionId, notice, threadsFrom } from './session-tree.js';
 import type { CompiledAgent, RunEnd, RunStop, Tree } from './thread.js';
 import { unlessStopped } from './toolsets.js';
-import type { ResumeOptions, Run, RunOptions, RunResult, RunState } from './types.js';
+import type { PersistedThread, ResumeOptions, Run, RunOptions, RunResult, RunState } from './types.js';
 
 /** Starts a run on a session of its own. Throws what is wrong with the definition or the options; nothing ran then. */
 export function startRun<Output>(
@@ -263,17 +263,20 @@ class HostRun<Output> implements Run<Output> {
     if (requestId !== undefined) {
       return this.#act('cancel a call', (tree) => cancelRequest(tree, requestId, reason ?? 'cancelled by the user'));
     }
-    const stop = abortStop(reason, 'user');
     const tree = this.#tree;
     if (tree === undefined) {
       // No child is there yet that could be meant.
       if (threadId !== undefined) return;
-      this.#abortEarly ??= stop;
+      this.#abortEarly ??= abortStop(reason, 'user');
       this.onAbortEarly?.();
       return;
     }
     const target = threadId === undefined ? tree.root : this.host.threads.get(`${tree.sessionId}/${threadId}`);
-    if (target !== undefined) stopRun(target, stop);
+    if (target !== undefined) stopByCaller(target, reason);
+  }
+
+  persistedSnapshots(): PersistedThread[] {
+    return this.#tree === undefined ? [] : persistedThreads(this.#tree);
   }
 
   state(): RunState {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { AgentEvent, AgentEventDraft, SessionHandle } from '../contracts/index.js';
+import type { AgentEvent, AgentEventDraft, Bag, SessionHandle } from '../contracts/index.js';
 import { readCompaction } from '../kernel/compaction.js';
 import { describeError } from '../kernel/errors.js';
 import { createEventMerge } from '../kernel/event-merge.js';
@@ -76,6 +76,7 @@ class SessionTree implements Tree {
   onDetach: Tree['onDetach'];
   onClosed: Tree['onClosed'];
   isResumed = false;
+  began: Tree['began'];
   budget: Tree['budget'];
   endReason = 'aborted';
   hooks: Tree['hooks'];
@@ -177,6 +178,7 @@ export function createThread(
     instruction: undefined,
     past: undefined,
     compactAgainAt: 0,
+    counted: undefined,
   };
   tree.host.threads.set(address, thread);
   if (parent !== undefined) {
@@ -194,8 +196,15 @@ export function publish(thread: Thread, draft: AgentEventDraft): undefined | Pro
 }
 
 /** Tells a person something, in the host's name. */
-export function notice(thread: Thread, code: string, severity: 'info' | 'warning' | 'error', text: string): void {
-  const draft = { type: 'custom', kind: 'notice', data: { code, severity, text }, source: 'host' } as const;
+export function notice(
+  thread: Thread,
+  code: string,
+  severity: 'info' | 'warning' | 'error',
+  text: string,
+  more?: Bag,
+): void {
+  const data = { code, severity, text, ...more };
+  const draft = { type: 'custom', kind: 'notice', data, source: 'host' } as const;
   const { lifecycle } = thread.tree.host;
   if (lifecycle === undefined) publish(thread, draft);
   else lifecycle.notice(thread, draft);

@@ -132,7 +132,7 @@ function decide(
     return report({ type: 'turn.continued' });
   }
   if (reached.reason !== 'completed') return endRun(thread, reached);
-  if (thread.steers.some((steer) => steer.message !== undefined)) return report({ type: 'turn.continued' });
+  if (thread.steers.length > 0) return report({ type: 'turn.continued' });
   const finished = checkOutput(thread, reached);
   const conclude = (verdict: Awaited<typeof finished>) => {
     if (thread.run !== run) return;

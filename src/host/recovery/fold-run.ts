@@ -2,6 +2,7 @@ import type { AgentEvent, Bag } from '../../contracts/index.js';
 import type { History } from '../../kernel/history.js';
 import { lastSegment, parentThreadId } from '../../kernel/thread-id.js';
 import type { CompiledAgent } from '../thread.js';
+import type { Words } from '../words.js';
 import { ThreadFold } from './fold-thread.js';
 import type { ThreadPast } from './past.js';
 
@@ -21,6 +22,8 @@ export function createRunFold(start: {
   spawned: number;
   spentUsd: number;
   spentTokens: number;
+  /** Followed from run to run. */
+  steers: Words[];
 }): RunFold {
   const root = new ThreadFold({ ...start, threadId: undefined, parent: undefined, index: -1 });
   root.isInitialized = true;

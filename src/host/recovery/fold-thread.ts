@@ -11,6 +11,7 @@ import { LOOP_DETECTED, loopEnd } from '../loop-watch.js';
 import type { RunRoute } from '../run-models.js';
 import { noteInHistory } from '../session-tree.js';
 import type { CompiledAgent, RunEnd, RunStop } from '../thread.js';
+import { foldWords, stopIn, type Words } from '../words.js';
 import type { CallPast, QuestionPast, ThreadPast, TurnPast } from './past.js';
 import { inputOf } from './run-input.js';
 
@@ -26,6 +27,7 @@ interface Start {
   readonly spawned?: number;
   readonly spentUsd?: number;
   readonly spentTokens?: number;
+  readonly steers?: Words[];
 }
 
 type Mapped = { readonly child: string; readonly requestId: string | undefined; readonly input?: unknown };
@@ -43,6 +45,7 @@ export class ThreadFold implements ThreadPast {
   valuesAtStart: Readonly<Bag>;
   updates: StateUpdate[] = [];
   isInitialized = false;
+  began: AgentEvent<'initialize'> | undefined;
   input: AgentEvent<'message'> | undefined;
   historyFrom = 0;
   inbox: SessionStreamData[] = [];
@@ -65,6 +68,7 @@ export class ThreadFold implements ThreadPast {
   hadSideEffects = false;
   isTakenOver = false;
   questions: QuestionPast[] = [];
+  readonly steers: Words[];
   stop: RunStop | undefined;
   ends: RunEnd | undefined;
   end: RunEnd | undefined;
@@ -100,6 +104,7 @@ export class ThreadFold implements ThreadPast {
     this.spawned = start.spawned ?? 0;
     this.spentUsd = start.spentUsd ?? 0;
     this.spentTokens = start.spentTokens ?? 0;
+    this.steers = start.steers ?? [];
   }
 
   /** A child was started. */
@@ -137,10 +142,12 @@ export class ThreadFold implements ThreadPast {
 
   take(event: AgentEvent): void {
     noteInHistory(this.history, event, this.agent.driver.name);
+    this.#words(event);
     const at = Date.parse(event.timestamp);
     switch (event.type) {
       case 'initialize':
         this.isInitialized = true;
+        this.began = event;
         break;
       case 'message':
         this.#message(event, at);
@@ -177,15 +184,37 @@ export class ThreadFold implements ThreadPast {
         if (event.code === LOOP_DETECTED) this.looped = loopEnd(event.message);
         break;
       case 'custom':
+        this.stop ??= stopIn(event);
         this.#note(event.kind, (event.data ?? {}) as Bag, at);
         break;
       case 'stream_end':
         this.end = { reason: event.reason, data: event.data ?? {} };
         this.parent?.tally.addTally(this.tally);
+        this.#handOnWords();
         break;
       default:
     }
     this.#lastAt = at;
+  }
+
+  /** What nobody at the place that it was said to could take is taken below it. */
+  #words(event: AgentEvent): void {
+    const taken = foldWords(this.steers, event);
+    if (taken === undefined) return;
+    for (let fold: ThreadFold | undefined = this; fold !== undefined; fold = fold.parent) {
+      const at = fold.steers.findIndex(({ steerId }) => steerId === taken);
+      if (at < 0) continue;
+      fold.steers.splice(at, 1);
+      return;
+    }
+  }
+
+  #handOnWords(): void {
+    if (this.parent === undefined) return;
+    const { steers } = this.parent;
+    for (const words of this.steers.splice(0)) {
+      if (!steers.some(({ steerId }) => steerId === words.steerId)) steers.push(words);
+    }
   }
 
   #message(event: AgentEvent<'message'>, at: number): void {

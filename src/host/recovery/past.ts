@@ -5,6 +5,7 @@ import type { StateUpdate } from '../../kernel/state.js';
 import type { UsageTally } from '../../kernel/usage.js';
 import type { RunRoute } from '../run-models.js';
 import type { CompiledAgent, RunEnd, RunStop } from '../thread.js';
+import type { Words } from '../words.js';
 
 /** A question and, where there is one, its answer. */
 export interface QuestionPast {
@@ -62,6 +63,8 @@ export interface ThreadPast {
   /** Its own writes to it, in order. */
   updates: StateUpdate[];
   isInitialized: boolean;
+  /** Its own `initialize`; of the root: see `Past.began`. */
+  began: AgentEvent<'initialize'> | undefined;
   /** The message that began its run. */
   input: AgentEvent<'message'> | undefined;
   /** Where its run's messages begin in the history. */
@@ -93,6 +96,8 @@ export interface ThreadPast {
   isTakenOver: boolean;
   /** Questions that no call asked for, and that have no answer the executor was given. */
   questions: QuestionPast[];
+  /** What was said to it and nobody has taken yet. */
+  readonly steers: Words[];
   /** It was being stopped. */
   stop: RunStop | undefined;
   /** What its run ends with, once its output has been written to the state. */

@@ -6,6 +6,7 @@ import { createUsageTally } from '../../kernel/usage.js';
 import { endRun, stopRun } from '../end-run.js';
 import { createExecutor } from '../executors.js';
 import { watchLoops } from '../loop-watch.js';
+import { tellOtherExecutor } from '../run-start.js';
 import { publish } from '../session-tree.js';
 import type { RunRecord, Thread } from '../thread.js';
 import type { CallPast, QuestionPast, ThreadPast, TurnPast } from './past.js';
@@ -21,6 +22,7 @@ export function givePast(thread: Thread, past: ThreadPast): void {
   thread.spawned = past.spawned;
   thread.spentUsd = past.spentUsd;
   thread.spentTokens = past.spentTokens;
+  thread.steers.push(...past.steers);
   if (past.hadSideEffects) thread.hadSideEffects = true;
   if (thread.parent !== undefined && thread.tree.hasState) {
     thread.state = thread.parent.state.restored(past.values, past.updates);
@@ -38,6 +40,7 @@ export function resumeRun(thread: Thread, past: ThreadPast): void {
   const run = recordOf(thread, past, input);
   thread.run = run;
   tree.host.lifecycle?.resume(thread);
+  if (past.began !== undefined) tellOtherExecutor(thread, past.began);
   const { stop } = past;
   for (const call of past.lost)
     closeCall(thread, call, 'the process ended before it was answered, or its answer was lost');

@@ -1,0 +1,64 @@
+import type { AgentEvent, Bag, SteerData } from '../contracts/index.js';
+import { notice } from './session-tree.js';
+import type { RunStop, Thread } from './thread.js';
+
+/** What a person said to a running agent, until an agent takes it. The id is the same for all that it was said to. */
+export interface Words {
+  readonly steerId: string;
+  readonly message: NonNullable<SteerData['message']>;
+}
+
+/** Logged when words are taken in, for whoever goes on with the session should its process end before they are heard. */
+const STEER = 'steer';
+/** Logged when a caller stops a thread, for the same reason. */
+const STOP = 'stop';
+
+/** Keeps words for a thread, in its log first. Those that it has already are not kept twice. */
+export function keepWords(thread: Thread, words: Words): void {
+  // Whatever ended a moment ago hears nothing: who goes on in its place does.
+  if (thread.end !== undefined && thread.parent !== undefined) return keepWords(thread.parent, words);
+  if (hasWords(thread, words)) return;
+  if (isLogged(thread)) note(thread, STEER, { ...words });
+  thread.steers.push(words);
+}
+
+export const hasWords = ({ steers }: Thread, { steerId }: Words): boolean =>
+  steers.some((one) => one.steerId === steerId);
+
+/** A hook that may change or withhold words sees them before anybody else, the log included. */
+const isLogged = ({ tree }: Thread) => tree.handle !== undefined && !tree.host.hookPoints.has('on_user_message');
+
+/** What a caller stops stays stopped, also where the process ends before the thread has. */
+export function noteStop(thread: Thread, stop: RunStop): void {
+  if (thread.tree.handle === undefined || thread.run === undefined || thread.run.stop !== undefined) return;
+  if (thread.end === undefined) note(thread, STOP, { ...stop });
+}
+
+/** In the log alone: whoever reads along is shown words where they take effect, and a stop by the end that it leads to. */
+function note(thread: Thread, kind: string, data: Bag): void {
+  const draft = { type: 'custom', kind, data, source: 'user' } as const;
+  const { merge, host } = thread.tree;
+  if (host.hookPoints.has('on_event')) void merge.publish(thread, draft);
+  else merge.record(thread, draft);
+}
+
+export const tellUntaken = (thread: Thread, { steerId }: Words): void =>
+  notice(thread, 'THREAD_ENDED', 'warning', 'the run ended before anybody could take what was said to it', { steerId });
+
+/** Follows in a log which words of a thread wait. Returns the id of those that the event takes away. */
+export function foldWords(waiting: Words[], event: AgentEvent): string | undefined {
+  if (event.type === 'message') return idIn(event._meta);
+  if (event.type !== 'custom') return undefined;
+  const data = (event.data ?? {}) as Bag;
+  if (event.kind === 'notice') return idIn(data);
+  if (event.kind === STEER && event.source === 'user' && data.message !== undefined) {
+    waiting.push(data as unknown as Words);
+  }
+  return undefined;
+}
+
+/** The stop that an event of a log tells of. */
+export const stopIn = ({ kind, source, data }: AgentEvent<'custom'>): RunStop | undefined =>
+  kind === STOP && source === 'user' ? (data as RunStop) : undefined;
+
+const idIn = (bag: Bag | undefined): string | undefined => (typeof bag?.steerId === 'string' ? bag.steerId : undefined);
