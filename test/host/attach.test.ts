@@ -181,7 +181,7 @@ test('a reader of a standing session ends with the run if no other follows, and 
   const events = await reading;
   expect(ofType(events, 'stream_end').map((event) => event.reason)).toEqual(['aborted', 'completed']);
   // Between two runs there is only the past.
-  expect(typesOf(await collect(host.attach(session.sessionId)))).toEqual(typesOf(events));
+  expect(typesOf(inBoth(await collect(host.attach(session.sessionId))))).toEqual(typesOf(inBoth(events)));
 });
 
 test('one attaches while the session waits, and sees what the answer causes', async () => {
