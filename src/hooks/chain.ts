@@ -82,7 +82,7 @@ class HookChain implements LifecycleInterceptor {
   async close(): Promise<void> {
     const open = [...this.#open];
     for (const call of open) call.abort('the host is being closed');
-    await within(CLOSE_MS, Promise.allSettled(open.map(({ answer }) => answer)));
+    if (open.length > 0) await within(CLOSE_MS, Promise.allSettled(open.map(({ answer }) => answer)));
     await Promise.all(this.#sources.map((source) => ('close' in source ? source.close?.() : undefined)));
   }
 
