@@ -16,10 +16,11 @@ export async function findProblems(
   const log: AgentEvent[] = [];
   for await (const event of (await durable.load(sessionId)).events) log.push(event);
   const isFork = sessionId !== SESSION;
-  // A fork may be of a run that had ended: then the notice of where it stands is the last.
-  const last = isFork
-    ? log.findLast(({ type, threadId }) => type === 'stream_end' && threadId === undefined)
-    : log.at(-1);
+  // What was forked or taken back may have ended before: then the notice of that is the last.
+  const last =
+    isFork || shared.isRewound
+      ? log.findLast(({ type, threadId }) => type === 'stream_end' && threadId === undefined)
+      : log.at(-1);
   const problems = [
     ...validateLog(log, { finished: true }),
     ...(last?.type === 'stream_end' && last.reason === reason

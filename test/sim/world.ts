@@ -218,7 +218,10 @@ async function recount(shared: Shared, durable: SessionProvider): Promise<void> 
   }
   for (const [key, count] of shared.began) {
     const [, session, requestId = ''] = key.split(' ');
-    if (session === SESSION) shared.began.set(key, Math.min(count, started.get(requestId) ?? 0));
+    if (session !== SESSION) continue;
+    const left = Math.min(count, started.get(requestId) ?? 0);
+    if (left > 0) shared.began.set(key, left);
+    else shared.began.delete(key);
   }
 }
 
