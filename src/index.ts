@@ -32,6 +32,7 @@ export type {
   HostModels,
   HostOptions,
   HostSession,
+  PersistedThread,
   Run,
   RunOptions,
   RunResult,

@@ -79,6 +79,8 @@ export interface ModelResponse {
 export interface ModelInterface {
   generate(request: ModelRequest): Promise<ModelResponse>;
   generateStream(request: ModelRequest): AsyncGenerator<ModelResponse>;
+  /** How many tokens its provider counts for these messages, by a request of its own. Absent: they are estimated. */
+  countTokens?(request: Pick<ModelRequest, 'messages' | 'signal'>): Promise<number>;
   /** `usage.cost` says what a call cost: of every call, or of those that cost anything. Absent: only a price tells. */
   readonly reportsCost?: 'always' | 'where_it_costs' | undefined;
   /** True: `outputTokens` holds the `thoughtTokens` too. Absent: they stand beside them. */

@@ -1,7 +1,9 @@
 import type { Bag, ContextBudget } from '../contracts/index.js';
 import { COMPACT_AT, type Compaction, compacted, cutHistory, keptShare } from '../kernel/compaction.js';
 import { estimateMessage, estimateTokens } from '../kernel/tokens.js';
+import { countHistory, isCountDue } from './count-history.js';
 import { fireHook } from './fire-hook.js';
+import { withSkills } from './instruction.js';
 import { publish } from './session-tree.js';
 import { summarise } from './summarise.js';
 import type { RunRecord, Thread } from './thread.js';
@@ -11,23 +13,36 @@ import { visibleTools } from './tool-policy.js';
 type Outcome = { compaction: Compaction } | { reason: string };
 
 const MAX_SUMMARIES = 2;
+/** Below this share of what starts a compaction no provider is asked how much it is: estimates are not that far off. */
+const COUNT_AT = 0.6;
 /** After a compaction that came to nothing the history must have grown by so much before the next is tried. */
 const GROWTH = 1.3;
 
 /**
- * Makes what a thread would send fit its context budget, before a turn: once it is estimated at more than 0.7 of it, the
- * older part of the outgoing history is left out. The log and the history stay whole. Undefined: there is nothing to do.
+ * Makes what a thread would send fit its context budget, before a turn: once it has more than 0.7 of it, the older part
+ * of the outgoing history is left out. The log and the history stay whole. Undefined: there is nothing to do.
  * Never rejects.
  */
 export function fitContext(thread: Thread, signal: () => AbortSignal): undefined | Promise<void> {
   const budget = thread.tree.settings.contextBudget ?? thread.agent.driver.contextBudget;
-  if (budget === undefined || thread.run === undefined) return undefined;
-  const start = startOf(thread, thread.run);
+  const { run } = thread;
+  if (budget === undefined || run === undefined) return undefined;
+  const start = startOf(thread, run);
   const fixed = fixedTokens(thread);
-  const before = fixed + thread.history.outgoingTokens(start);
+  const estimated = thread.history.outgoingTokens(start);
   const limit = budget.maxTokens * COMPACT_AT;
-  if (before <= limit || before < thread.compactAgainAt) return undefined;
-  return compact(thread, thread.run, { budget, start, fixed, before, limit }, signal);
+  const { counted } = thread;
+  if (fixed + estimated * (counted?.ratio ?? 1) <= limit * COUNT_AT) return undefined;
+  const compactIfDue = () => {
+    const ratio = thread.counted?.ratio ?? 1;
+    const before = fixed + estimated * ratio;
+    if (before <= limit || before < thread.compactAgainAt) return undefined;
+    return compact(thread, run, { budget, start, fixed, ratio, before, limit }, signal);
+  };
+  if (!isCountDue(counted, estimated)) return compactIfDue();
+  return countHistory(thread, { start, estimated }, signal).then(() =>
+    thread.run === run ? compactIfDue() : undefined,
+  );
 }
 
 interface Size {
@@ -36,6 +51,8 @@ interface Size {
   readonly start: number;
   /** Tokens of what is no history. */
   readonly fixed: number;
+  /** Tokens of the history for each that is estimated. */
+  readonly ratio: number;
   readonly before: number;
   readonly limit: number;
 }
@@ -45,11 +62,11 @@ export const startOf = (thread: Thread, run: RunRecord): number =>
   thread.agent.driver.includeHistory === false ? run.historyFrom : 0;
 
 async function compact(thread: Thread, run: RunRecord, size: Size, signal: () => AbortSignal): Promise<void> {
-  const { before, fixed, start } = size;
+  const { before, fixed, ratio, start } = size;
   const { strategy = 'summarize' } = size.budget;
   const outcome = await attempt(thread, run, size, signal);
   if (thread.run !== run) return;
-  const base: Bag = { strategy, tokensBefore: before };
+  const base: Bag = { strategy, tokensBefore: Math.round(before) };
   if ('reason' in outcome) {
     thread.compactAgainAt = before * GROWTH;
     return tell(thread, { ...base, status: outcome.reason === VETO ? 'vetoed' : 'dropped', reason: outcome.reason });
@@ -57,7 +74,7 @@ async function compact(thread: Thread, run: RunRecord, size: Size, signal: () =>
   const { compaction } = outcome;
   thread.history.compact(compaction);
   thread.compactAgainAt = 0;
-  const tokensAfter = fixed + thread.history.outgoingTokens(start);
+  const tokensAfter = Math.round(fixed + thread.history.outgoingTokens(start) * ratio);
   // What cannot be made small enough is not tried at every turn.
   if (tokensAfter > size.limit) thread.compactAgainAt = tokensAfter * GROWTH;
   tell(thread, { ...base, status: 'compacted', tokensAfter, ...compaction });
@@ -72,8 +89,9 @@ async function attempt(thread: Thread, run: RunRecord, size: Size, signal: () =>
   const { strategy = 'summarize' } = size.budget;
   const { history } = thread;
   const messages = history.messages();
-  const room = Math.max(0, size.limit - size.fixed);
-  const total = size.before - size.fixed;
+  // The history is cut by estimates.
+  const room = Math.max(0, size.limit - size.fixed) / size.ratio;
+  const total = (size.before - size.fixed) / size.ratio;
   const keepTokens = strategy === 'sliding_window' ? room : Math.min(room, keptShare(total));
   const cut = cutHistory(messages, history.tokens(), { keepTokens, start: size.start, runFrom: run.historyFrom });
   if (cut === undefined) return { reason: 'the last exchange alone is larger than the budget' };
@@ -97,7 +115,7 @@ const sumOf = (messages: Parameters<typeof compacted>[0]): number =>
   messages.reduce((sum, message) => sum + estimateMessage(message), 0);
 
 function fixedTokens(thread: Thread): number {
-  let tokens = estimateTokens(thread.instruction ?? '');
+  let tokens = estimateTokens(withSkills(thread));
   for (const tool of visibleTools(thread)) tokens += toolTokens(tool);
   return tokens;
 }

@@ -27,6 +27,8 @@ export interface Past {
   readonly model: string | undefined;
   /** Of a transfer. */
   readonly conversation: ConversationFold | undefined;
+  /** Its latest `initialize`. */
+  readonly began: AgentEvent<'initialize'> | undefined;
   /** The run that the log breaks off in; undefined where it stands between two. */
   readonly run: RunFold | undefined;
   /** Words for the root that stand before its next message. */
@@ -88,6 +90,7 @@ function createFold(agent: CompiledAgent, stored: Readonly<Bag>) {
   let last: AgentEvent | undefined;
   let run: RunFold | undefined;
   let end: RunEnd | undefined;
+  let began: AgentEvent<'initialize'> | undefined;
   let spawned = 0;
   let spentUsd = 0;
   let spentTokens = 0;
@@ -111,6 +114,7 @@ function createFold(agent: CompiledAgent, stored: Readonly<Bag>) {
       end = { reason: event.reason, data: event.data ?? {} };
     }
     if (event.type === 'initialize') {
+      began = event;
       const mode = event._meta?.permissionMode;
       if (typeof mode === 'string') permissionMode = mode;
     }
@@ -177,6 +181,7 @@ function createFold(agent: CompiledAgent, stored: Readonly<Bag>) {
         permissionMode,
         model,
         conversation,
+        began,
         run,
         steers,
         end,
@@ -223,6 +228,7 @@ function createAlwaysFold() {
 export function applyPast(tree: Tree, past: Past): void {
   const { root } = tree;
   tree.isResumed = true;
+  tree.began = past.began;
   tree.host.stamp.notBefore(past.timestamp);
   for (const id of past.requestIds) tree.requestIds.add(id);
   for (const key of past.always) tree.always.add(key);

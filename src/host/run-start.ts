@@ -1,4 +1,4 @@
-import type { AgentEventDraft, Bag, ContentPart } from '../contracts/index.js';
+import type { AgentEvent, AgentEventDraft, Bag, ContentPart } from '../contracts/index.js';
 import { textOf, toParts } from '../kernel/content.js';
 import { TroupeError } from '../kernel/errors.js';
 import { isFunctionAgent } from '../kernel/function-executor.js';
@@ -10,7 +10,7 @@ import { INTERFACE_VERSION } from '../kernel/version.js';
 import { applyValidator } from './apply-validator.js';
 import { endRun } from './end-run.js';
 import { markOf } from './recovery/definition-mark.js';
-import { publish } from './session-tree.js';
+import { notice, publish } from './session-tree.js';
 import type { CompiledAgent, RunRecord, RunStop, Thread, Tree } from './thread.js';
 
 /** What a run is given: parts for the model, and the value that it is as input. */
@@ -131,7 +131,29 @@ export function publishInitialize(thread: Thread, resumed = false): void {
     if (tree.handle !== undefined) event._meta = notesFor(tree);
     if (permissionMode !== 'default') event._meta = { ...event._meta, permissionMode };
   }
+  const { executor } = driver.descriptor;
+  if (!PLAIN_EXECUTORS.has(executor)) event._meta = { ...event._meta, executor };
   publish(thread, event);
+  const { began } = tree;
+  if (thread.parent !== undefined || began === undefined) return;
+  tree.began = undefined;
+  tellOtherExecutor(thread, began);
+}
+
+/** Not noted: what a log without a note means. */
+const PLAIN_EXECUTORS: ReadonlySet<string> = new Set(['local', 'composition']);
+
+/** Says, before it goes on, what an executor cannot take over that is not the one which a log was written under. */
+export function tellOtherExecutor(thread: Thread, began: AgentEvent<'initialize'>): void {
+  const { executor: now } = thread.agent.driver.descriptor;
+  const { executor: before = PLAIN_EXECUTORS.has(now) ? now : 'local' } = began._meta ?? {};
+  if (before === now) return;
+  const able = capabilitiesOf(thread);
+  const lost = began.capabilities.filter((capability) => !able.includes(capability));
+  if (thread.executor?.keepsContext === true) lost.push('the conversation so far');
+  const what = lost.length === 0 ? '' : `, which does not take over: ${lost.join(', ')}`;
+  const text = `${thread.agentId} goes on under the executor "${now}", not "${String(before)}"${what}`;
+  notice(thread, 'EXECUTOR_CHANGED', 'warning', text);
 }
 
 /** What whoever goes on with the log must know and cannot see: the definition, and what the run was given beside it. */

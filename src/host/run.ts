@@ -9,11 +9,11 @@ import { announce, isOpen, openTree, prepare } from './open-session.js';
 import { openResumed } from './recovery/resume.js';
 import { consumeAfter } from './replay.js';
 import { admitInput, beginRun, publishInitialize, type RunInput, toRunInput } from './run-start.js';
-import { pendingOf, stateOf } from './session-state.js';
+import { pendingOf, persistedThreads, stateOf } from './session-state.js';
 import { newSessionId, notice, threadsFrom } from './session-tree.js';
 import type { CompiledAgent, RunEnd, RunStop, Tree } from './thread.js';
 import { unlessStopped } from './toolsets.js';
-import type { ResumeOptions, Run, RunOptions, RunResult, RunState } from './types.js';
+import type { PersistedThread, ResumeOptions, Run, RunOptions, RunResult, RunState } from './types.js';
 
 /** Starts a run on a session of its own. Throws what is wrong with the definition or the options; nothing ran then. */
 export function startRun<Output>(
@@ -273,6 +273,10 @@ class HostRun<Output> implements Run<Output> {
     }
     const target = threadId === undefined ? tree.root : this.host.threads.get(`${tree.sessionId}/${threadId}`);
     if (target !== undefined) stopByCaller(target, reason);
+  }
+
+  persistedSnapshots(): PersistedThread[] {
+    return this.#tree === undefined ? [] : persistedThreads(this.#tree);
   }
 
   state(): RunState {

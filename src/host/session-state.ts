@@ -1,5 +1,7 @@
 import type { ExecutionState, PendingRequest } from '../contracts/index.js';
+import { threadsFrom } from './session-tree.js';
 import type { Thread, Tree } from './thread.js';
+import type { PersistedThread } from './types.js';
 
 /** Where a session stands, in the words of the wire. */
 export function stateOf(thread: Thread): ExecutionState {
@@ -53,4 +55,18 @@ export function pendingOf(tree: Tree, below?: Thread): PendingRequest[] {
     if (isBelow(thread)) pending.push({ ...base(requestId, thread), kind: 'tool', name });
   }
   return pending;
+}
+
+/** Every live machine of a tree as XState persists it, children before parents. */
+export function persistedThreads(tree: Tree): PersistedThread[] {
+  const threads: PersistedThread[] = [];
+  for (const { threadId, agent, actor } of threadsFrom(tree.root)) {
+    if (actor?.getSnapshot().status !== 'active') continue;
+    threads.push({
+      ...(threadId !== undefined && { threadId }),
+      agentName: agent.definition.name,
+      snapshot: JSON.parse(JSON.stringify(actor.getPersistedSnapshot())),
+    });
+  }
+  return threads;
 }

@@ -76,6 +76,7 @@ class SessionTree implements Tree {
   onDetach: Tree['onDetach'];
   onClosed: Tree['onClosed'];
   isResumed = false;
+  began: Tree['began'];
   budget: Tree['budget'];
   endReason = 'aborted';
   hooks: Tree['hooks'];
@@ -177,6 +178,7 @@ export function createThread(
     instruction: undefined,
     past: undefined,
     compactAgainAt: 0,
+    counted: undefined,
   };
   tree.host.threads.set(address, thread);
   if (parent !== undefined) {

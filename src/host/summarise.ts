@@ -2,6 +2,7 @@ import type { Bag, ModelMessage, ModelRequest, ModelResponse } from '../contract
 import { textOf, toParts } from '../kernel/content.js';
 import { describeError, TroupeError } from '../kernel/errors.js';
 import { askAfterModel, askBeforeModel, askOnModelError } from '../kernel/model-hooks.js';
+import { isOwnLoop } from './count-history.js';
 import { fireHook } from './fire-hook.js';
 import { houseCall, houseMeta } from './house-call.js';
 import { notice } from './session-tree.js';
@@ -36,7 +37,7 @@ async function askForSummary(
 ): Promise<string> {
   const { tree, agent } = thread;
   const { executor } = agent.driver.descriptor;
-  if (executor !== 'local') throw failure(`an agent of the executor "${executor}" has no model of its own here`);
+  if (!isOwnLoop(executor)) throw failure(`an agent of the executor "${executor}" has no model of its own here`);
   let request: ModelRequest = {
     systemInstruction: INSTRUCTION,
     messages: [...messages, { role: 'user', content: toParts('Summarise the conversation up to here.') }],

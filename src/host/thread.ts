@@ -2,6 +2,7 @@ import type { AnyActorRef } from 'xstate';
 import type {
   AgentDefinition,
   AgentDescriptor,
+  AgentEvent,
   ContentPart,
   ContextBudget,
   Executor,
@@ -30,6 +31,7 @@ import type { Question } from './questions.js';
 import type { ThreadPast } from './recovery/past.js';
 import type { Recovery } from './recovery/recovery.js';
 import type { RunModels } from './run-models.js';
+import type { AgentSkills } from './skills.js';
 import type { Call } from './tool-call.js';
 import type { Words } from './words.js';
 
@@ -43,6 +45,10 @@ export interface CompiledAgent {
   readonly plan: CrewPlan | null;
   readonly children: readonly CompiledAgent[];
   readonly tools: AgentTools;
+  /** Nothing: it has none. */
+  readonly skills: AgentSkills | undefined;
+  /** It or one below it has skills. */
+  readonly hasSkills: boolean;
   readonly limits: AgentLimits;
   /** State keys that it and all below it declare. */
   readonly declaration: StateDeclaration;
@@ -165,6 +171,15 @@ export interface RunEnding {
   readonly failure?: { code: string; message: string };
 }
 
+export interface CountedHistory {
+  /** How long the history was then, estimated. */
+  readonly estimated: number;
+  /** Counted by the provider ÷ estimated; 1 where it does not count. */
+  readonly ratio: number;
+  /** It does count. */
+  readonly isKnown: boolean;
+}
+
 /** One session of a tree at run time. What must survive a process is in the log, not here. */
 export interface Thread extends Origin {
   readonly tree: Tree;
@@ -213,6 +228,8 @@ export interface Thread extends Origin {
   past: ThreadPast | undefined;
   /** Estimated tokens at which a compaction that came to nothing is tried again. */
   compactAgainAt: number;
+  /** The provider's own count of the history; undefined: never asked. */
+  counted: CountedHistory | undefined;
 }
 
 /** Choices for a whole tree that a caller may change while it runs. */
@@ -266,6 +283,8 @@ export interface Tree {
   onClosed: (() => void) | undefined;
   /** It was found in the store. */
   isResumed: boolean;
+  /** The latest `initialize` of its log, until the session has gone on. */
+  began: AgentEvent<'initialize'> | undefined;
   /** How its session ended. */
   endReason: string;
   /** Some session in it has a limit on what it spends. */

@@ -1,3 +1,4 @@
+import type { InspectionEvent, Observer } from 'xstate';
 import type {
   AgentDefinition,
   AgentDescriptor,
@@ -96,8 +97,8 @@ export interface HostOptions {
   clock?: Clock;
   /** What chance decides (the spread of waits) is the same for the same seed. Default: it differs. */
   seed?: number;
-  /** XState's inspection events of every actor, unchanged. */
-  inspect?: (event: import('xstate').InspectionEvent) => void;
+  /** XState's inspection events of every actor, unchanged; what `createActor` takes. An inspector of Stately has one. */
+  inspect?: ((event: InspectionEvent) => void) | Observer<InspectionEvent>;
 }
 
 export interface RunOptions {
@@ -169,6 +170,20 @@ export interface Run<Output = unknown> extends AsyncIterable<AgentEvent> {
   /** The whole run; one thread and all below it; or one tool call, which is answered with `cancelled`. */
   abort(reason?: string, options?: { threadId?: string; requestId?: string }): void;
   state(): RunState;
+  /**
+   * The machines of the tree as XState persists them, JSON-safe, children before parents: for whoever rehydrates them
+   * (`createActor(machine, { snapshot })`). Runs are never resumed from it: `host.resume` reads the log.
+   */
+  persistedSnapshots(): PersistedThread[];
+}
+
+/** The machine of one live thread. */
+export interface PersistedThread {
+  /** Absent: the root. */
+  threadId?: string;
+  agentName: string;
+  /** Of `troupe/machines/session`; a composition's own machine is its child `turn`. */
+  snapshot: Record<string, unknown>;
 }
 
 export interface RunState {

@@ -1,10 +1,13 @@
 import type { GoogleGenAI } from '@google/genai';
 import type { ModelInterface } from '../contracts/index.js';
-import type { Fetch, HeadersProvider } from './wire/clean-fetch.js';
+import { ModelError } from '../kernel/errors.js';
+import { createCleanFetch, type Fetch, type HeadersProvider } from './wire/clean-fetch.js';
+import { errorOfClient } from './wire/errors.js';
 import { exchange, streamingModel } from './wire/exchange.js';
 import { type GeminiFrame, geminiFolder } from './wire/gemini-answer.js';
 import { toGeminiRequest } from './wire/gemini-request.js';
 import { fromEnvironment, loadSdk, missingKey } from './wire/sdk.js';
+import { cancelled } from './wire/status.js';
 
 export interface GeminiOptions {
   /** What stands after `gemini/`: `gemini-flash-latest`, say. */
@@ -37,16 +40,22 @@ export function geminiModel(options: GeminiOptions): ModelInterface {
     return client.made;
   }
 
-  return streamingModel(async function* generateStream(request) {
+  const credentials = () => {
     const key = options.apiKey ?? (options.headers ? undefined : fromEnvironment('GEMINI_API_KEY', 'GOOGLE_API_KEY'));
     if (key === undefined && !options.headers) throw missingKey(`gemini/${options.name}`, 'GEMINI_API_KEY');
+    // The client insists on a key of its own; without one it must not reach the wire.
+    const drop = key === undefined ? ['x-goog-api-key'] : [];
+    return { key: key ?? 'from-headers', transport: { fetch: options.fetch, headers: options.headers, drop } };
+  };
+
+  const streaming = streamingModel(async function* generateStream(request) {
+    const { key, transport } = credentials();
     const { contents, config, names } = toGeminiRequest(request);
     yield* exchange<GeminiFrame>(
       request,
-      // The client insists on a key of its own; without one it must not reach the wire.
-      { fetch: options.fetch, headers: options.headers, drop: key === undefined ? ['x-goog-api-key'] : [] },
+      transport,
       async ({ fetch, signal }) => {
-        const { models } = await connect(key ?? 'from-headers');
+        const { models } = await connect(key);
         return models.generateContentStream({
           model: options.name,
           contents,
@@ -62,4 +71,25 @@ export function geminiModel(options: GeminiOptions): ModelInterface {
       geminiFolder(names),
     );
   });
+
+  return {
+    ...streaming,
+    async countTokens({ messages, signal }) {
+      const { key, transport } = credentials();
+      const { contents } = toGeminiRequest({ messages });
+      const clean = createCleanFetch({ ...transport, plain: true });
+      try {
+        const { models } = await connect(key);
+        const { totalTokens } = await models.countTokens({
+          model: options.name,
+          contents,
+          config: { httpOptions: { fetch: clean.fetch }, ...(signal !== undefined && { abortSignal: signal }) },
+        });
+        if (typeof totalTokens === 'number') return totalTokens;
+      } catch (thrown) {
+        throw signal?.aborted ? cancelled(thrown) : (clean.failure ?? errorOfClient(thrown));
+      }
+      throw new ModelError({ code: 'INTERNAL', message: 'the provider counted no tokens' });
+    },
+  };
 }

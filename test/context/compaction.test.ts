@@ -171,3 +171,75 @@ test('hooks may veto', async () => {
   expect(boundaries(events)[0]).toMatchObject({ status: 'vetoed' });
   await host.close();
 });
+
+/** Counts `perMessage` tokens for every message it is asked about. */
+function countingModel(perMessage: number | (() => number)) {
+  const asked: number[] = [];
+  const scripted = scriptedModel((request) =>
+    request._meta?.purpose === 'summary' ? { text: 'SHORT' } : { text: `said ${LONG}` },
+  );
+  const model = Object.assign(scripted, {
+    async countTokens({ messages }: Pick<ModelRequest, 'messages'>) {
+      asked.push(messages.length);
+      return messages.length * (typeof perMessage === 'number' ? perMessage : perMessage());
+    },
+  });
+  return { model, asked };
+}
+
+async function boundariesWith(model: ReturnType<typeof scriptedModel>, turns: number) {
+  await using host = createHost({ models: { scripted: model } });
+  const session = host.session(leaf('a'), { contextBudget: budget() });
+  const events: AgentEvent[] = [];
+  for (let turn = 1; turn <= turns; turn++) {
+    for await (const event of session.stream({ kind: 'message', content: `ask ${turn}` }).stream) events.push(event);
+  }
+  return boundaries(events);
+}
+
+test('where the provider counts, its count decides when a history is compacted, and stands in the boundary', async () => {
+  const much = countingModel(400);
+  const [first] = await boundariesWith(much.model, 2);
+  expect(first).toBeUndefined();
+  const [second] = await boundariesWith(countingModel(400).model, 3);
+  expect(second).toMatchObject({ status: 'compacted' });
+  expect(second?.tokensBefore as number).toBeGreaterThanOrEqual(5 * 400);
+  const little = countingModel(10);
+  expect(await boundariesWith(little.model, 6)).toEqual([]);
+  expect(little.asked.length).toBeGreaterThan(0);
+});
+
+test('a provider is asked to count only near the budget, and again only when the history has grown', async () => {
+  const { model, asked } = countingModel(10);
+  await boundariesWith(model, 1);
+  expect(asked).toEqual([]);
+  await boundariesWith(model, 30);
+  expect(asked.length).toBeLessThan(15);
+});
+
+test('a provider that fails to count, or counts nonsense, leaves the estimate', async () => {
+  for (const perMessage of [
+    () => Number.NaN,
+    () => -1,
+    () => {
+      throw new Error('503');
+    },
+  ]) {
+    const { model } = countingModel(perMessage);
+    expect((await boundariesWith(model, 4))[0]).toMatchObject({ status: 'compacted' });
+  }
+});
+
+test('an agent of the executor openrouter is summarised like a local one', async () => {
+  const model = scriptedModel((request) =>
+    request._meta?.purpose === 'summary' ? { text: 'SHORT' } : { text: `said ${LONG}` },
+  );
+  await using host = createHost({ models: { scripted: model } });
+  const one = agent({ name: 'a', description: 'a', model: 'scripted', executor: 'openrouter' });
+  const session = host.session(one, { contextBudget: budget() });
+  const events: AgentEvent[] = [];
+  for (let turn = 1; turn <= 4; turn++) {
+    for await (const event of session.stream({ kind: 'message', content: `ask ${turn}` }).stream) events.push(event);
+  }
+  expect(boundaries(events)[0]).toMatchObject({ status: 'compacted', summary: 'SHORT' });
+});

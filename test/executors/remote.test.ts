@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import { agent, createHost, parallel, type Run, type TroupeError } from '../../src/index.js';
 import { scriptedModel } from '../../src/testing/index.js';
-import { collect, leaf, ofType, textIn } from '../support/team.js';
+import { collect, leaf, ofType, readAll, textIn } from '../support/team.js';
 
 const closing: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -342,4 +342,60 @@ test('a peer of version 0.3 is understood', async () => {
   );
   expect((await run(url)).result).toMatchObject({ ok: true, text: 'from before' });
   expect(seen[0]?.method).toBe('message/stream');
+});
+
+const rpcError = (code: number, message = 'no') =>
+  answer(({ id }) => ({ jsonrpc: '2.0', id, error: { code, message } }));
+const whole = (state: string, more: object = {}) =>
+  answer(({ id }) => ({ jsonrpc: '2.0', id, result: { task: task(state, more).task } }));
+const look = (state: string, more: object = {}) =>
+  answer(({ id }) => ({ jsonrpc: '2.0', id, result: task(state, more).task }));
+const said = { artifacts: [{ artifactId: 'a1', parts: [{ text: 'done there' }] }] };
+
+test.each([
+  ['an error of the protocol', rpcError(-32004)],
+  ['an unknown method', rpcError(-32601)],
+  ['a bare 405', ((_rpc, response) => void response.writeHead(405).end()) as Step],
+  ['a 404 that is a page', answer(() => '<html></html>', 404)],
+])(
+  'a card that promises streams that the server refuses with %s: asked again without, for good (B180)',
+  async (_, no) => {
+    const { url, seen } = await peer([
+      no,
+      whole('TASK_STATE_WORKING'),
+      look('TASK_STATE_COMPLETED', said),
+      whole('TASK_STATE_COMPLETED', said),
+    ]);
+    await using host = createHost({ policy });
+    const session = host.session(agent({ name: 'far', executor: 'remote', backend: { cardUrl: url, pollMs: 0 } }));
+    for (const content of ['one', 'two']) {
+      const events = await readAll(session.stream({ kind: 'message', content }).stream);
+      expect(ofType(events, 'stream_end')[0]).toMatchObject({ reason: 'completed', data: { result: 'done there' } });
+    }
+    expect(seen.map(({ method }) => method)).toEqual(['SendStreamingMessage', 'SendMessage', 'GetTask', 'SendMessage']);
+    expect(seen[1]?.params.configuration).toMatchObject({ returnImmediately: true });
+  },
+);
+
+test('the reverse: a card without streams of a server that only streams', async () => {
+  const { url, seen } = await peer(
+    [rpcError(-32601), stream([task('TASK_STATE_WORKING'), artifact('a1', 'ok'), done])],
+    (at) => cardAt(at, { capabilities: {} }),
+  );
+  expect((await run(url)).result).toMatchObject({ ok: true, text: 'ok' });
+  expect(seen.map(({ method }) => method)).toEqual(['SendMessage', 'SendStreamingMessage']);
+});
+
+test('a refusal of both ways is a failure, told once; any other fault is not tried twice', async () => {
+  const both = await peer([rpcError(-32601), rpcError(-32601, 'nothing at all')]);
+  expect((await run(both.url)).result).toMatchObject({ reason: 'failed', data: { message: 'nothing at all' } });
+  const other = await peer([rpcError(-32603), stream([done])]);
+  expect((await run(other.url)).result.reason).toBe('failed');
+  expect(other.seen).toHaveLength(1);
+});
+
+test('a stream that is answered whole is an answer: nothing is asked twice', async () => {
+  const { url, seen } = await peer([whole('TASK_STATE_COMPLETED', said)]);
+  expect((await run(url)).result).toMatchObject({ ok: true, text: 'done there' });
+  expect(seen).toHaveLength(1);
 });

@@ -464,3 +464,27 @@ describe('a schema that cannot be sent', () => {
     expect(server.requests).toHaveLength(sent);
   });
 });
+
+describe('counting', () => {
+  test('messages are counted by the provider, with the headers of every request', async () => {
+    const counting = geminiModel({
+      name: 'gemini-test',
+      baseUrl: server.url,
+      headers: () => ({ authorization: 'Bearer t1' }),
+    });
+    server.answer({ headers: { 'content-type': 'application/json' }, chunks: ['{"totalTokens": 1234}'] });
+    expect(await counting.countTokens?.({ messages: [user('how much?')] })).toBe(1234);
+    const { path, headers, body } = server.lastRequest();
+    expect(path).toBe('/v1beta/models/gemini-test:countTokens');
+    expect(headers.authorization).toBe('Bearer t1');
+    expect(headers['x-goog-api-key']).toBeUndefined();
+    expect(body.contents).toEqual([{ role: 'user', parts: [{ text: 'how much?' }] }]);
+  });
+
+  test('a refusal, and an answer without a count, are errors', async () => {
+    server.answer({ status: 429, headers: {}, chunks: ['{"error":{"code":429,"status":"RESOURCE_EXHAUSTED"}}'] });
+    await expect(gemini.countTokens?.({ messages: [user('a')] })).rejects.toMatchObject({ code: 'RESOURCE_EXHAUSTED' });
+    server.answer({ headers: { 'content-type': 'application/json' }, chunks: ['{}'] });
+    await expect(gemini.countTokens?.({ messages: [user('a')] })).rejects.toMatchObject({ code: 'INTERNAL' });
+  });
+});

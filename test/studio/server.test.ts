@@ -2,7 +2,7 @@ import { request as httpRequest } from 'node:http';
 import { afterEach, expect, test } from 'vitest';
 import type { AgentDefinition, AgentEvent } from '../../src/contracts/index.js';
 import { agent, createHost, type HostOptions, loop, parallel, sequential, tool } from '../../src/index.js';
-import type { Command, LogPage, MachineStep, Overview, SessionPlan } from '../../src/studio/wire.js';
+import type { Command, LogPage, MachineStep, Overview, SessionPlan, ToldSteps } from '../../src/studio/wire.js';
 import { scriptedModel, validateLog } from '../../src/testing/index.js';
 import { leaf, logOf } from '../support/team.js';
 
@@ -43,12 +43,15 @@ async function listen(
   { base, token }: Studio,
   session: string,
   until: (events: AgentEvent[], names: string[], steps: MachineStep[]) => boolean,
-  options: { after?: number; lastEventId?: number } = {},
+  options: { after?: number; lastEventId?: number; steps?: boolean } = {},
 ) {
   const leaving = new AbortController();
   const headers: Record<string, string> = { authorization: `Bearer ${token}` };
   if (options.lastEventId !== undefined) headers['last-event-id'] = String(options.lastEventId);
-  const url = new URL(`/api/sessions/1/${session}/stream?after=${options.after ?? 0}`, base);
+  const url = new URL(
+    `/api/sessions/1/${session}/stream?after=${options.after ?? 0}${options.steps ? '&steps=1' : ''}`,
+    base,
+  );
   const response = await fetch(url, { headers, signal: leaving.signal });
   const events: AgentEvent[] = [];
   const steps: MachineStep[] = [];
@@ -125,19 +128,24 @@ test('an approval raised three levels deep is answered, states light up on the w
   });
   const { sessionId } = await one.command({ command: 'start', agent: 's', input: 'go' });
   let isAnswered = false;
-  const { steps } = await listen(one, sessionId, (events) => {
-    const question = events.find((event) => event.type === 'elicitation_request');
-    if (question?.type === 'elicitation_request' && !isAnswered) {
-      isAnswered = true;
-      void one.command({
-        command: 'respond',
-        session: sessionId,
-        requestId: question.requestId,
-        answer: { action: 'accept' },
-      });
-    }
-    return hasEnded(events);
-  });
+  const { steps } = await listen(
+    one,
+    sessionId,
+    (events) => {
+      const question = events.find((event) => event.type === 'elicitation_request');
+      if (question?.type === 'elicitation_request' && !isAnswered) {
+        isAnswered = true;
+        void one.command({
+          command: 'respond',
+          session: sessionId,
+          requestId: question.requestId,
+          answer: { action: 'accept' },
+        });
+      }
+      return hasEnded(events);
+    },
+    { steps: true },
+  );
   expect(runs).toBe(1);
   expect(steps.filter(({ threadId }) => threadId.endsWith('a_1')).map(({ value }) => value)).toContain('awaitingTool');
   const plan = await one.get<SessionPlan>(`/api/sessions/1/${sessionId}/plan`);
@@ -145,6 +153,24 @@ test('an approval raised three levels deep is answered, states light up on the w
   expect(plan.machineOf).toEqual({ s: 'sequential', l: 'loop', p: 'parallel', a: 'session', b: 'session' });
   expect(plan.team).toContain('data-ref="a"');
   expect(plan.machines.session).toContain('data-ref="session.awaitingTool"');
+});
+
+test('steps from before anybody looked are told by the log, of a session that is open and of a stored one', async () => {
+  const team = sequential({ name: 's', children: [leaf('a'), leaf('b')] });
+  const one = await studio(team, { a: [{ text: 'A' }], b: [{ text: 'B' }] });
+  const { sessionId } = await one.host.run(team, 'go').result;
+  expect((await listen(one, sessionId, hasEnded, { steps: true })).names[0]).toBe('hears');
+  expect((await listen(one, sessionId, hasEnded)).names).not.toContain('hears');
+  const { steps } = await one.get<ToldSteps>(`/api/sessions/1/${sessionId}/steps`);
+  expect(steps.filter(({ machine }) => machine === 'sequential').map(({ value }) => value)).toEqual([
+    'running',
+    'running',
+    'concluding',
+    'ended',
+  ]);
+  const ofChild = await one.get<ToldSteps>(`/api/sessions/1/${sessionId}/steps?thread=b_2`);
+  expect(ofChild.steps.map(({ value }) => value)).toEqual(['idle', 'running', 'ended']);
+  expect((await one.get<ToldSteps>(`/api/sessions/1/${sessionId}/steps?thread=nobody`)).steps).toEqual([]);
 });
 
 test('whoever comes back with the last id misses nothing, and hears nothing twice', async () => {

@@ -12,6 +12,8 @@ export interface RemoteBackend {
   allowOrigins?: readonly string[];
   /** Between two looks at a task that does not stream. Default 1,000 ms. */
   pollMs?: number;
+  /** How long the peer may be silent: before an answer, or between two lines of a stream. Default 300,000. */
+  timeoutMs?: number;
   fetch?: typeof fetch;
 }
 
@@ -26,7 +28,7 @@ export function readBackend(given: unknown, agent: string): RemoteBackend {
   if (typeof given !== 'object' || given === null) {
     invalid('', "a remote agent needs backend: { cardUrl: 'https://…' }");
   } else {
-    const { cardUrl, auth, streaming, allowOrigins, pollMs } = given as Record<string, unknown>;
+    const { cardUrl, auth, streaming, allowOrigins, pollMs, timeoutMs } = given as Record<string, unknown>;
     if (typeof cardUrl !== 'string' || !isWeb(cardUrl)) invalid('.cardUrl', 'must be an http or https address');
     const isAuth = ['undefined', 'string', 'function'].includes(typeof auth) || hasHeaders(auth);
     if (!isAuth) invalid('.auth', 'must be a token, a function that gives one, or { headers }');
@@ -36,6 +38,8 @@ export function readBackend(given: unknown, agent: string): RemoteBackend {
     if (allowOrigins !== undefined && !areOrigins) invalid('.allowOrigins', 'must be a list of http or https origins');
     if (pollMs !== undefined && !(typeof pollMs === 'number' && pollMs >= 0))
       invalid('.pollMs', 'must be a number from 0');
+    if (timeoutMs !== undefined && !(typeof timeoutMs === 'number' && timeoutMs > 0))
+      invalid('.timeoutMs', 'must be a number over 0');
   }
   throwProblems(problems);
   return given as RemoteBackend;

@@ -1,26 +1,46 @@
 import type { AgentCard } from '@a2a-js/sdk';
 import type { Client } from '@a2a-js/sdk/client';
-import type { TraceContext } from '../../contracts/index.js';
+import type { Clock, TraceContext } from '../../contracts/index.js';
 import { describeError, ModelError, TroupeError } from '../../kernel/errors.js';
+import { cutText } from '../../kernel/text.js';
 import type { RemoteBackend } from './backend.js';
+import { guardedFetch, originOf, permittedOrigins } from './guarded-fetch.js';
 
 const PACKAGE = '@a2a-js/sdk';
 /** What one answer of a remote may weigh; a stream in all. */
 const MOST_BYTES = 32 * 1024 * 1024;
+const MOST_CARD_BYTES = 1024 * 1024;
+const DEFAULT_TIMEOUT_MS = 300_000;
+/** Of the card. */
+const CARD_TIMEOUT_MS = 30_000;
+const MOST_NAMED = 5;
+const LONGEST_NAME = 200;
 
 export interface Connection {
   readonly client: Client;
   readonly card: AgentCard;
+  /** Both sides want streams. A peer that then refuses one is asked without. */
+  streams: boolean;
   readonly sdk: typeof import('@a2a-js/sdk');
 }
 
 /** Reads the card and prepares a client; nothing else is sent. Rejects with `MISSING_PACKAGE`, `CANNOT_ENFORCE`, or how the card failed. */
-export async function connect(backend: RemoteBackend, trace: TraceContext | undefined): Promise<Connection> {
+export async function connect(
+  backend: RemoteBackend,
+  { clock, trace }: { clock: Clock; trace: TraceContext | undefined },
+): Promise<Connection> {
   const { sdk, clients } = await load();
-  const fetchImpl = guardedFetch(backend, trace);
+  const { timeoutMs = DEFAULT_TIMEOUT_MS } = backend;
+  const fetchImpl = guardedFetch(backend, { clock, trace, timeoutMs, mostBytes: MOST_BYTES });
+  const cardFetch = guardedFetch(backend, {
+    clock,
+    trace,
+    timeoutMs: Math.min(timeoutMs, CARD_TIMEOUT_MS),
+    mostBytes: MOST_CARD_BYTES,
+  });
   const legacyCompat = { enabled: true };
   const address = new URL(backend.cardUrl);
-  const resolver = new clients.DefaultAgentCardResolver({ fetchImpl, legacyCompat });
+  const resolver = new clients.DefaultAgentCardResolver({ fetchImpl: cardFetch, legacyCompat });
   const isCard = address.pathname.endsWith('.json');
   const reading = isCard
     ? resolver.resolve(address.origin, `${address.pathname}${address.search}`)
@@ -32,19 +52,31 @@ export async function connect(backend: RemoteBackend, trace: TraceContext | unde
   const permitted = permittedOrigins(backend);
   const reachable = card.supportedInterfaces.filter(({ url }) => permitted.has(originOf(url)));
   if (reachable.length === 0) {
-    const named = card.supportedInterfaces.map(({ url }) => originOf(url)).join(', ') || 'nowhere';
+    const origins = new Set(card.supportedInterfaces.map(({ url }) => originOf(url)));
+    const named = [...origins].slice(0, MOST_NAMED).join(', ') || 'nowhere';
     throw new TroupeError({
       code: 'CANNOT_ENFORCE',
       message: `the card of ${backend.cardUrl} sends requests to ${named}; permit that with backend.allowOrigins`,
     });
   }
-  const own: AgentCard = { ...card, supportedInterfaces: reachable };
+  const { streaming = false } = card.capabilities ?? {};
+  // Whether to stream is decided by who asks, not by the client.
+  const capabilities = { extensions: [], ...card.capabilities, streaming: true };
+  const own: AgentCard = {
+    ...card,
+    name: cutText(String(card.name), LONGEST_NAME),
+    capabilities,
+    supportedInterfaces: reachable,
+  };
   const options = { fetchImpl, legacyCompat };
   const factory = new clients.ClientFactory({
     transports: [new clients.JsonRpcTransportFactory(options), new clients.RestTransportFactory(options)],
     cardResolver: resolver,
   });
-  return { client: await factory.createFromAgentCard(own), card: own, sdk };
+  const client = await factory.createFromAgentCard(own).catch((thrown: unknown) => {
+    throw noCard(backend.cardUrl, thrown);
+  });
+  return { client, card: own, streams: streaming && backend.streaming !== false, sdk };
 }
 
 function noCard(cardUrl: string, cause: unknown): ModelError {
@@ -63,62 +95,4 @@ async function load() {
       cause: thrown,
     });
   }
-}
-
-const permittedOrigins = ({ cardUrl, allowOrigins = [] }: RemoteBackend): ReadonlySet<string> =>
-  new Set([cardUrl, ...allowOrigins].map(originOf));
-
-function originOf(address: string): string {
-  try {
-    return new URL(address).origin;
-  } catch {
-    return 'an address that is none';
-  }
-}
-
-/**
- * Every request: with fresh credentials, to a permitted origin only, redirects refused (they would carry credentials to
- * wherever the peer says), and an answer that ends once it is too large.
- */
-function guardedFetch(backend: RemoteBackend, trace: TraceContext | undefined): typeof fetch {
-  const permitted = permittedOrigins(backend);
-  const send = backend.fetch ?? fetch;
-  return async (input, init = {}) => {
-    const address = input instanceof Request ? input.url : String(input);
-    if (!permitted.has(originOf(address))) {
-      throw new TroupeError({ code: 'CANNOT_ENFORCE', message: `requests to ${originOf(address)} are not permitted` });
-    }
-    const headers = new Headers(init.headers);
-    for (const [name, value] of Object.entries(await credentials(backend))) headers.set(name, value);
-    if (trace?.parentSpanId !== undefined) headers.set('traceparent', traceparent(trace, trace.parentSpanId));
-    const response = await send(input, { ...init, headers, redirect: 'error' });
-    return bounded(response);
-  };
-}
-
-const traceparent = ({ traceId, traceFlags = 1 }: TraceContext, spanId: string): string =>
-  `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`;
-
-async function credentials({ auth }: RemoteBackend): Promise<Record<string, string>> {
-  if (auth === undefined) return {};
-  if (typeof auth === 'object') return typeof auth.headers === 'function' ? auth.headers() : auth.headers;
-  const token = typeof auth === 'function' ? await auth() : auth;
-  return { authorization: `Bearer ${token}` };
-}
-
-function bounded(response: Response): Response {
-  const { body } = response;
-  if (body === null) return response;
-  let bytes = 0;
-  const counting = new TransformStream<Uint8Array, Uint8Array>({
-    transform(chunk, controller) {
-      bytes += chunk.byteLength;
-      if (bytes <= MOST_BYTES) return controller.enqueue(chunk);
-      controller.error(
-        new ModelError({ code: 'RESOURCE_EXHAUSTED', message: `the remote said more than ${MOST_BYTES} bytes` }),
-      );
-    },
-  });
-  const { status, statusText, headers } = response;
-  return new Response(body.pipeThrough(counting), { status, statusText, headers });
 }

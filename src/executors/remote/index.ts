@@ -1,7 +1,6 @@
-import type { Message, SendMessageRequest, StreamResponse, Task } from '@a2a-js/sdk';
+import type { Message, Part, SendMessageRequest, StreamResponse, Task } from '@a2a-js/sdk';
 import type {
   ContentPart,
-  ElicitationAnswer,
   Executor,
   ExecutorCreator,
   ModelMessage,
@@ -12,10 +11,13 @@ import type {
 import { textOf, toParts } from '../../kernel/content.js';
 import { describeError, TroupeError } from '../../kernel/errors.js';
 import { isDefaultInputSchema } from '../../kernel/schema.js';
+import { cutText } from '../../kernel/text.js';
+import { answerPart, type PendingCall, questionOf } from './adk-parts.js';
 import { type RemoteBackend, readBackend } from './backend.js';
 import { type Connection, connect } from './connect.js';
+import { isUnsupported } from './guarded-fetch.js';
 import { dataPart, toWire } from './parts.js';
-import { TaskReader } from './task-reader.js';
+import { type Need, TaskReader } from './task-reader.js';
 
 export type { RemoteAuth, RemoteBackend } from './backend.js';
 
@@ -55,7 +57,10 @@ class RemoteAgent implements Executor {
   async turn(inbox: readonly SessionStreamData[], context: TurnContext): Promise<TurnEnd | undefined> {
     let connection: Connection;
     try {
-      this.#connecting ??= connect(this.backend, context.traceContext);
+      this.#connecting ??= connect(this.backend, {
+        clock: context.clock,
+        trace: context.traceContext,
+      });
       connection = await this.#connecting;
     } catch (thrown) {
       // The next run tries again.
@@ -63,19 +68,23 @@ class RemoteAgent implements Executor {
       return fail(context, thrown, 'UNAVAILABLE');
     }
     if (context.aborted) return undefined;
-    const waiting = this.#waiting;
+    const answers = inbox.filter((data) => data.kind === 'elicitation_response');
+    const waiting =
+      answers.length === 0 ? undefined : (this.#waiting ?? (await this.#recall(connection, answers, context)));
     this.#waiting = undefined;
-    const answer = inbox.find((data) => data.kind === 'elicitation_response')?.response;
-    if (waiting !== undefined && answer !== undefined && answer.action !== 'accept') {
+    if (waiting instanceof Error) return fail(context, waiting, 'UNAVAILABLE');
+    if (waiting?.end !== undefined) return waiting.end;
+    const refusal = waiting && refusalIn(waiting, answers);
+    if (waiting !== undefined && refusal !== undefined) {
       await this.#cancel(connection, waiting);
-      const message = `the question of the remote agent was answered with ${answer.action}`;
+      const message = `the question of the remote agent was answered with ${refusal}`;
       return { reason: 'failed', data: { code: 'DECLINED', message } };
     }
-    const isAnswer = waiting !== undefined && answer !== undefined;
-    const reader = isAnswer ? waiting : new TaskReader(connection.sdk.TaskState, context);
-    if (isAnswer) reader.goOn(context);
+    const reader = waiting ?? new TaskReader(connection.sdk.TaskState, context);
+    const answered = waiting && answerParts(waiting, answers);
+    if (waiting !== undefined) waiting.goOn(context);
     else reader.contextId = this.#contextId === '' ? undefined : this.#contextId;
-    const request = this.#requestFor(connection, inbox, isAnswer ? answer : undefined, reader.taskId, context);
+    const request = this.#requestFor(connection, inbox, answered, reader.taskId, context);
     try {
       await this.#follow(connection, request, reader, context);
     } catch (thrown) {
@@ -88,16 +97,46 @@ class RemoteAgent implements Executor {
     if (context.aborted) return undefined;
     if (reader.need === undefined || reader.end !== undefined) return reader.end;
     this.#waiting = reader;
-    const { kind, message, details } = reader.need;
-    void context.publish({
-      type: 'elicitation_request',
-      requestId: reader.taskId ?? 'task',
-      kind,
-      message,
-      requestedSchema: kind === 'auth_required' ? CREDENTIAL : ANSWER,
-      context: { remote: connection.card.name, taskId: reader.taskId, ...(details !== undefined && { details }) },
-    });
+    this.#ask(connection, reader, reader.need, context);
     return undefined;
+  }
+
+  /** One question; where it stands for calls of the peer, one for each. */
+  #ask({ card }: Connection, { taskId = 'task' }: TaskReader, need: Need, context: TurnContext): void {
+    const about = { remote: card.name, taskId: cutText(taskId, LONGEST_ID) };
+    const ask = (id: string, kind: string, message: string, details: unknown) =>
+      void context.publish({
+        type: 'elicitation_request',
+        requestId: id,
+        kind,
+        message: cutText(message, LONGEST_QUESTION),
+        ...(kind !== 'tool_confirmation' && { requestedSchema: kind === 'auth_required' ? CREDENTIAL : ANSWER }),
+        context: { ...about, ...(details !== undefined && { details }) },
+      });
+    if (need.calls.length === 0) return ask(taskId, need.kind, need.message, need.details);
+    for (const call of need.calls) {
+      const { kind, message = need.message } = questionOf(call);
+      ask(idOf(taskId, call), kind, message, call);
+    }
+  }
+
+  /**
+   * A question that was asked before this process began: its id names the task. What the task has said was told then, and
+   * is not told again.
+   */
+  async #recall(
+    connection: Connection,
+    [first]: readonly AnswerData[],
+    context: TurnContext,
+  ): Promise<TaskReader | Error> {
+    const reader = new TaskReader(connection.sdk.TaskState, { publish: () => {}, newMessageId: () => '' });
+    reader.taskId = taskIdIn(first?.requestId ?? '');
+    try {
+      await this.#look(connection, reader, context);
+    } catch (thrown) {
+      return thrown instanceof Error ? thrown : new Error(String(thrown));
+    }
+    return reader;
   }
 
   async #follow(
@@ -106,26 +145,68 @@ class RemoteAgent implements Executor {
     reader: TaskReader,
     context: TurnContext,
   ): Promise<void> {
-    const { client, card } = connection;
-    const { signal } = context;
+    const attempt = () =>
+      connection.streams
+        ? this.#stream(connection, request, reader, context)
+        : this.#send(connection, request, reader, context);
+    let broken = await attempt();
+    // A card may say what the server does not do: the other way is tried, once, where nothing was begun.
+    if (isUnsupported(broken) && reader.taskId === undefined && this.backend.streaming !== false) {
+      connection.streams = !connection.streams;
+      if (request.configuration !== undefined) request.configuration.returnImmediately = !connection.streams;
+      broken = await attempt();
+    }
+    return this.#finish(connection, reader, context, broken);
+  }
+
+  /** Sends, and reads one answer; returns what went wrong. */
+  async #send(
+    { client }: Connection,
+    request: SendMessageRequest,
+    reader: TaskReader,
+    { signal }: TurnContext,
+  ): Promise<unknown> {
     const patience = waitForTask(reader, signal);
-    // Both sides must want it: a card that promises what the server does not do is found out by its first answer.
-    if (card.capabilities?.streaming !== true || this.backend.streaming === false) {
-      const first = await client.sendMessage(request, { signal: patience.signal }).finally(patience.end);
+    try {
+      const first = await client.sendMessage(request, { signal: patience.signal });
       await takeAll(reader, [
         isTask(first) ? { payload: { $case: 'task', value: first } } : { payload: { $case: 'message', value: first } },
       ]);
-      return this.#poll(connection, reader, context);
-    }
-    let broken: unknown;
-    try {
-      await takeAll(reader, client.sendMessageStream(request, { signal: patience.signal }), () => context.aborted);
+      return undefined;
     } catch (thrown) {
-      broken = thrown;
+      return thrown;
     } finally {
       patience.end();
     }
+  }
+
+  /** The same as a stream. */
+  async #stream(
+    { client }: Connection,
+    request: SendMessageRequest,
+    reader: TaskReader,
+    context: TurnContext,
+  ): Promise<unknown> {
+    const patience = waitForTask(reader, context.signal);
+    try {
+      await takeAll(reader, client.sendMessageStream(request, { signal: patience.signal }), () => context.aborted);
+      return undefined;
+    } catch (thrown) {
+      return thrown;
+    } finally {
+      patience.end();
+    }
+  }
+
+  /** Sees a task that was begun through to its end or its next question. */
+  async #finish(connection: Connection, reader: TaskReader, context: TurnContext, broken: unknown): Promise<void> {
+    const { client } = connection;
+    const { signal } = context;
     if (isSettled(reader) || context.aborted) return;
+    if (!connection.streams) {
+      if (broken !== undefined) throw broken;
+      return this.#poll(connection, reader, context);
+    }
     if (isTooMuch(broken)) {
       await this.#cancel(connection, reader);
       throw broken;
@@ -169,14 +250,14 @@ class RemoteAgent implements Executor {
   }
 
   #requestFor(
-    { sdk }: Connection,
+    { sdk, streams }: Connection,
     inbox: readonly SessionStreamData[],
-    answer: ElicitationAnswer | undefined,
+    answered: Part[] | undefined,
     taskId: string | undefined,
     context: TurnContext,
   ): SendMessageRequest {
     const isNew = this.#contextId === '';
-    const parts = answer === undefined ? messageParts(inbox, context, isNew) : answerParts(answer);
+    const parts = answered ?? messageParts(inbox, context, isNew);
     const message: Message = {
       messageId: context.newMessageId(),
       contextId: this.#contextId,
@@ -193,7 +274,7 @@ class RemoteAgent implements Executor {
       configuration: {
         acceptedOutputModes: [],
         taskPushNotificationConfig: undefined,
-        returnImmediately: this.backend.streaming === false,
+        returnImmediately: !streams,
       },
       metadata: undefined,
     };
@@ -228,7 +309,31 @@ function conversation(messages: readonly ModelMessage[]): string {
   return `The conversation so far:\n${lines.join('\n')}`;
 }
 
-function answerParts({ content = {} }: ElicitationAnswer) {
+type AnswerData = Extract<SessionStreamData, { kind: 'elicitation_response' }>;
+
+const MARK = '#call=';
+const idOf = (taskId: string, { id }: PendingCall): string => `${taskId}${MARK}${id}`;
+const taskIdIn = (requestId: string): string => requestId.split(MARK, 1)[0] ?? '';
+
+/** What ends the task. A call that may not go on is told so. */
+function refusalIn({ need }: TaskReader, answers: readonly AnswerData[]): string | undefined {
+  const isRefusal = ({ requestId, response: { action } }: AnswerData) => {
+    const call = need?.calls.find(({ id }) => requestId.endsWith(`${MARK}${id}`));
+    if (action === 'accept') return false;
+    return action !== 'decline' || call === undefined || questionOf(call).kind !== 'tool_confirmation';
+  };
+  return answers.find(isRefusal)?.response.action;
+}
+
+function answerParts({ need }: TaskReader, answers: readonly AnswerData[]): Part[] {
+  const calls = need?.calls ?? [];
+  if (calls.length > 0) {
+    return calls.flatMap((call) => {
+      const given = answers.find(({ requestId }) => requestId.endsWith(`${MARK}${call.id}`));
+      return given === undefined ? [] : [answerPart(call, given.response)];
+    });
+  }
+  const { content = {} } = answers[0]?.response ?? {};
   const { answer, credential, ...others } = content;
   const given = answer ?? credential;
   if (typeof given === 'string' && Object.keys(others).length === 0) return toWire([{ type: 'text', text: given }]);
@@ -274,8 +379,14 @@ const isTooMuch = (thrown: unknown): boolean => describeError(thrown).code === '
 const brokenOff = () =>
   new TroupeError({ code: 'REMOTE_BROKE_OFF', message: 'the remote agent stopped before its task had ended' });
 
+const LONGEST_ID = 200;
+const LONGEST_QUESTION = 20_000;
+const LONGEST_MESSAGE = 2_000;
+
+/** The SDK puts whole answers into its messages. */
 function fail(context: TurnContext, thrown: unknown, fallback: string): TurnEnd {
-  const { code, message } = describeError(thrown, fallback);
+  const { code, message: whole } = describeError(thrown, fallback);
+  const message = cutText(whole, LONGEST_MESSAGE);
   void context.publish({ type: 'error', code, message, fatal: false });
   return { reason: 'failed', data: { code, message } };
 }

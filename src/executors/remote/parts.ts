@@ -1,5 +1,6 @@
 import type { Artifact, Message, Part } from '@a2a-js/sdk';
 import type { ContentPart } from '../../contracts/index.js';
+import { adkContent } from './adk-parts.js';
 
 const BARE = { metadata: undefined, filename: '', mediaType: '' };
 
@@ -35,6 +36,8 @@ export const dataPart = (value: unknown): Part => ({ ...BARE, content: { $case: 
 /** What a remote said as content. Data is shown as JSON; a part without content is nothing. */
 export function fromWire(parts: readonly Part[] | undefined): ContentPart[] {
   return (parts ?? []).flatMap((part): ContentPart[] => {
+    const own = adkContent(part);
+    if (own !== undefined) return own === 'step' ? [] : [own];
     const { content, mediaType } = part;
     switch (content?.$case) {
       case 'text':
@@ -58,6 +61,6 @@ const UNKNOWN_TYPE = 'application/octet-stream';
 /** The data that a remote came to, where it said nothing but data. */
 export function dataIn(of: Pick<Artifact | Message, 'parts'>): { value: unknown } | undefined {
   const [only, ...others] = of.parts ?? [];
-  if (only?.content?.$case !== 'data' || others.length > 0) return undefined;
+  if (only?.content?.$case !== 'data' || others.length > 0 || adkContent(only) !== undefined) return undefined;
   return { value: only.content.value };
 }

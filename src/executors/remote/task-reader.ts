@@ -1,7 +1,11 @@
-import type { Artifact, Message, StreamResponse, Task, TaskStatus } from '@a2a-js/sdk';
+import type { Artifact, Message, Part, StreamResponse, Task, TaskStatus } from '@a2a-js/sdk';
 import type { AgentEventDraft, TurnContext, TurnEnd } from '../../contracts/index.js';
 import { textOf } from '../../kernel/content.js';
+import { cutText } from '../../kernel/text.js';
+import { type PendingCall, pendingCalls, stepsIn } from './adk-parts.js';
 import { dataIn, fromWire } from './parts.js';
+
+const LONGEST_MESSAGE = 2_000;
 
 type Target = Pick<TurnContext, 'publish' | 'newMessageId'>;
 type States = typeof import('@a2a-js/sdk').TaskState;
@@ -12,6 +16,8 @@ export interface Need {
   readonly message: string;
   /** What else the peer says of it, unread. */
   readonly details?: unknown;
+  /** The calls of the peer that it stands for: each is answered. */
+  readonly calls: readonly PendingCall[];
 }
 
 /**
@@ -32,6 +38,7 @@ export class TaskReader {
   readonly #artifacts = new Map<string, { messageId: string; text: string; parts: number }>();
   /** Texts that were told: the peer may say the same as a status and as an artifact. */
   readonly #texts = new Set<string>();
+  readonly #steps = new Set<string>();
   #last = '';
   #data: { value: unknown } | undefined;
 
@@ -124,6 +131,7 @@ export class TaskReader {
           kind: isAuth ? 'auth_required' : 'clarification',
           message: text,
           ...(details !== undefined && { details }),
+          calls: pendingCalls(message?.parts ?? []),
         };
         return undefined;
       }
@@ -137,6 +145,7 @@ export class TaskReader {
     if (message.messageId !== '') this.#messages.add(message.messageId);
     const content = fromWire(message.parts);
     const text = textOf(content);
+    this.#showSteps(message.parts);
     if (content.length === 0 || (text !== '' && this.#texts.has(text))) return undefined;
     this.#note(text);
     return this.#publish(this.target.newMessageId(), content);
@@ -145,6 +154,7 @@ export class TaskReader {
   #takeArtifact(artifact: Artifact, append: boolean): undefined | Promise<void> {
     const content = fromWire(artifact.parts);
     const text = textOf(content);
+    this.#showSteps(artifact.parts);
     this.#data = dataIn(artifact) ?? this.#data;
     const known = this.#artifacts.get(artifact.artifactId);
     if (known === undefined) {
@@ -176,6 +186,16 @@ export class TaskReader {
     return this.#publish(known.messageId, [{ type: 'text', text: rest }]);
   }
 
+  /** What the peer does on the way, each once. */
+  #showSteps(parts: readonly Part[]): void {
+    for (const { kind, data } of stepsIn(parts)) {
+      const key = `${kind} ${String((data as { id?: unknown } | null)?.id)}`;
+      if (this.#steps.has(key)) continue;
+      this.#steps.add(key);
+      void this.target.publish({ type: 'custom', kind, data });
+    }
+  }
+
   #note(text: string): void {
     if (text === '') return;
     this.#texts.add(text);
@@ -191,7 +211,8 @@ export class TaskReader {
     this.end = { reason: 'completed', data: result === '' ? {} : { result } };
   }
 
-  #fail(code: string, message: string): void {
+  #fail(code: string, why: string): void {
+    const message = cutText(why, LONGEST_MESSAGE);
     void this.target.publish({ type: 'error', code, message, fatal: false });
     this.end = { reason: 'failed', data: { code, message } };
   }

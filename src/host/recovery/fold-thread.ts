@@ -45,6 +45,7 @@ export class ThreadFold implements ThreadPast {
   valuesAtStart: Readonly<Bag>;
   updates: StateUpdate[] = [];
   isInitialized = false;
+  began: AgentEvent<'initialize'> | undefined;
   input: AgentEvent<'message'> | undefined;
   historyFrom = 0;
   inbox: SessionStreamData[] = [];
@@ -146,6 +147,7 @@ export class ThreadFold implements ThreadPast {
     switch (event.type) {
       case 'initialize':
         this.isInitialized = true;
+        this.began = event;
         break;
       case 'message':
         this.#message(event, at);

@@ -63,6 +63,8 @@ export interface ThreadPast {
   /** Its own writes to it, in order. */
   updates: StateUpdate[];
   isInitialized: boolean;
+  /** Its own `initialize`; of the root: see `Past.began`. */
+  began: AgentEvent<'initialize'> | undefined;
   /** The message that began its run. */
   input: AgentEvent<'message'> | undefined;
   /** Where its run's messages begin in the history. */

@@ -6,6 +6,7 @@ import { createUsageTally } from '../../kernel/usage.js';
 import { abortStop, endRun, stopRun } from '../end-run.js';
 import { createExecutor } from '../executors.js';
 import { watchLoops } from '../loop-watch.js';
+import { tellOtherExecutor } from '../run-start.js';
 import { publish } from '../session-tree.js';
 import type { RunRecord, RunStop, Thread } from '../thread.js';
 import type { CallPast, QuestionPast, ThreadPast, TurnPast } from './past.js';
@@ -39,6 +40,7 @@ export function resumeRun(thread: Thread, past: ThreadPast): void {
   const run = recordOf(thread, past, input);
   thread.run = run;
   tree.host.lifecycle?.resume(thread);
+  if (past.began !== undefined) tellOtherExecutor(thread, past.began);
   const stop = past.stop ?? stopAbove(thread);
   for (const call of past.lost)
     closeCall(thread, call, 'the process ended before it was answered, or its answer was lost');

@@ -27,6 +27,8 @@ export function createCleanFetch(options: {
   fetch?: Fetch | undefined;
   headers?: HeadersProvider | undefined;
   drop?: readonly string[];
+  /** The answer is one JSON text, and reaches the client as it is. */
+  plain?: boolean;
 }): CleanFetch {
   let failure: ModelError | undefined;
   const fail = (error: ModelError): ModelError => {
@@ -56,6 +58,7 @@ export function createCleanFetch(options: {
       const body = await response.text().catch(() => '');
       throw fail(errorOfResponse(response.status, response.headers, body));
     }
+    if (options.plain) return response;
     return new Response(cleanBody(response, fail), { headers: { 'content-type': 'text/event-stream' } });
   };
 

@@ -1,7 +1,7 @@
 import type { AgentEvent } from '../../contracts/index.js';
 import { createRunModel, type RunFold, type RunModel } from '../../kernel/run-model.js';
-import type { SessionPlan } from '../wire.js';
-import { fetchLog, fetchPlan, openStream, Refusal } from './api.js';
+import type { MachineStep, SessionPlan, StreamMessages } from '../wire.js';
+import { fetchLog, fetchPlan, fetchSteps, openStream, Refusal } from './api.js';
 import { Checkpoints } from './checkpoints.js';
 import { EventSegments, SEGMENT, type Segment } from './event-segments.js';
 import { Lanes } from './lanes.js';
@@ -34,6 +34,9 @@ export class SessionFeed {
   #stop: () => void = () => {};
   #frame = 0;
   #isClosed = false;
+  /** How many views show steps of machines. */
+  #stepViews = 0;
+  #isListening = false;
   #past: { readonly generation: number; seq: number; readonly run: RunFold } | undefined;
 
   constructor(
@@ -111,6 +114,27 @@ export class SessionFeed {
     this.#loading.set(segment, loading);
   }
 
+  /** From here on steps of machines are heard, until what is returned is called. */
+  hearSteps(): () => void {
+    this.#stepViews++;
+    if (this.#stepViews === 1 && this.#isListening) this.#listenAnew();
+    return () => {
+      this.#stepViews--;
+      if (this.#stepViews === 0 && this.#isListening && !this.#isClosed) this.#listenAnew();
+    };
+  }
+
+  /** Fetches what the log tells of the steps of a thread's machines. */
+  async tellSteps(threadId: string): Promise<void> {
+    const { steps } = this;
+    try {
+      steps.tell(threadId, await fetchSteps(this.host, this.session, threadId));
+      if (steps === this.steps) this.#changed();
+    } catch {
+      // Those that are heard are shown without them.
+    }
+  }
+
   #startFor(seq: number): { readonly after: number; readonly run: RunFold } {
     const past = this.#past;
     const near = this.checkpoints.before(seq);
@@ -157,17 +181,28 @@ export class SessionFeed {
     }
   }
 
+  #listenAnew(): void {
+    this.#stop();
+    this.steps.hearsNoMore(this.segments.lastSeq);
+    this.#listen();
+  }
+
   #listen(): void {
-    this.#stop = openStream(this.host, this.session, this.segments.lastSeq, {
+    this.#isListening = true;
+    const { host, session } = this;
+    const from = { host, session, after: this.segments.lastSeq, hearsSteps: this.#stepViews > 0 };
+    this.#stop = openStream(from, {
       connected: (isConnected) => {
         this.state = isConnected ? 'live' : 'lost';
+        if (!isConnected) this.steps.hearsNoMore(this.segments.lastSeq);
         this.#changed();
       },
       message: (name, data, characters) => {
         if (name === 'resync') this.#startAnew(data as { message?: unknown });
         else if (name === 'events') this.#take(data as readonly AgentEvent[], characters);
         else {
-          for (const step of data as Parameters<StepHistory['add']>[0][]) this.steps.add(step);
+          if (name === 'hears') this.steps.hearsFrom((data as StreamMessages['hears']).lastSeq);
+          else for (const step of data as readonly MachineStep[]) this.steps.add(step);
           this.#changed();
         }
       },
@@ -176,6 +211,7 @@ export class SessionFeed {
 
   #startAnew({ message }: { message?: unknown }): void {
     this.#stop();
+    this.#isListening = false;
     this.generation++;
     this.run = createRunModel();
     this.segments = new EventSegments(MOST_CHARACTERS);

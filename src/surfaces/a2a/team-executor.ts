@@ -4,7 +4,7 @@ import type { AgentExecutor, ExecutionEventBus, RequestContext } from '@a2a-js/s
 import type { AgentDefinition, AgentEvent, ContentPart, ElicitationAnswer } from '../../contracts/index.js';
 import { dataPart, fromWire, toWire } from '../../executors/remote/parts.js';
 import type { Host, Run } from '../../host/types.js';
-import { textOf } from '../../kernel/content.js';
+import { appendPart, textOf } from '../../kernel/content.js';
 import { describeError } from '../../kernel/errors.js';
 import { isDefaultInputSchema } from '../../kernel/schema.js';
 import { nameOf } from './task-store.js';
@@ -165,10 +165,10 @@ class TeamTask {
     switch (event.type) {
       case 'message':
         // What those below say is theirs; the caller gets what the team comes to.
-        if (event.role === 'agent' && event.threadId === undefined)
-          this.#artifact(event.messageId, toWire(event.content.filter(isSpoken)), true);
+        if (event.role === 'agent' && event.threadId === undefined) this.#say(event);
         return;
       case 'elicitation_request':
+        this.#close();
         this.#questions.set(event.requestId, event);
         if (this.#questions.size === 1) this.#ask(event);
         return;
@@ -177,6 +177,25 @@ class TeamTask {
         return;
       default:
     }
+  }
+
+  /** What is being said, as far as it has come. */
+  #open: { readonly id: string; readonly content: ContentPart[] } | undefined;
+
+  #say({ messageId, content }: AgentEvent<'message'>): void {
+    const spoken = content.filter(isSpoken);
+    if (spoken.length === 0) return;
+    if (this.#open?.id !== messageId) this.#close();
+    this.#open ??= { id: messageId, content: [] };
+    for (const part of spoken) appendPart(this.#open.content, part);
+    this.#artifact(messageId, toWire(spoken), true);
+  }
+
+  /** A message is complete: it is told whole once more, for who takes pieces for nothing but pieces. */
+  #close(): void {
+    const { id, content } = this.#open ?? {};
+    this.#open = undefined;
+    if (id !== undefined && content !== undefined) this.#artifact(id, toWire(content), false);
   }
 
   readonly #artifacts = new Set<string>();
@@ -192,7 +211,7 @@ class TeamTask {
         contextId: this.contextId,
         artifact,
         append: append && isKnown,
-        lastChunk: false,
+        lastChunk: !append,
         metadata: undefined,
       }),
     );
@@ -228,6 +247,7 @@ class TeamTask {
 
   #finish(state: TaskState, text = ''): void {
     if (this.#isOver) return;
+    this.#close();
     this.#status(state, text === '' ? undefined : toWire([{ type: 'text', text }]));
     this.#isOver = true;
     this.#settle();
