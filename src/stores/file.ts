@@ -132,7 +132,7 @@ export function fileStore(options: FileStoreOptions): FileStore {
     };
     await doing(`session "${id}" cannot be made`, journal.recover());
     // Before it is there: a session that is just being made is none that nothing was said in.
-    await restoreShared(parts, root, rest, {});
+    await doing(`session "${id}" cannot be made`, restoreShared(parts, root, rest, {}));
     return doing(`session "${id}" cannot be made`, make().catch(refuseTaken(id)));
   }
 

@@ -185,7 +185,7 @@ async function liveOn(scheduler: Scheduler, plan: Plan, pick: Pick, shared: Shar
     break;
   }
   for (const fork of shared.forks) {
-    const world = createWorld(scheduler, plan, pick, { ...shared, acts: [], seen: [] }, undefined);
+    const world = createWorld(scheduler, plan, pick, { ...shared, acts: [], seen: [], isStoreMended: true }, undefined);
     world.trace(`fork ${shared.forks.indexOf(fork) + 1}`);
     const store = lasting.openFor(world);
     const outcome = await live(world, store, fork);

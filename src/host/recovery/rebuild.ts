@@ -23,6 +23,7 @@ export function givePast(thread: Thread, past: ThreadPast): void {
   thread.spentUsd = past.spentUsd;
   thread.spentTokens = past.spentTokens;
   thread.steers.push(...past.steers);
+  if (past.heard.size > 0) thread.heard = new Set(past.heard);
   if (past.hadSideEffects) thread.hadSideEffects = true;
   if (thread.parent !== undefined && thread.tree.hasState) {
     thread.state = thread.parent.state.restored(past.values, past.updates);

@@ -32,14 +32,13 @@ export interface Locks {
 export function createLocks(files: FilePort, root: string): Locks {
   const token = newToken();
   const here = standpoint(files.boot);
-  const living = livingOf(files);
   const directory = join(root, 'owners');
   const file = join(directory, `${token}.json`);
   let server: Promise<unknown> | undefined;
   let ready: Promise<Owner> | undefined;
 
   const ask = async (): Promise<Owner> => {
-    server ??= living.hold(token);
+    server ??= livingOf(files).hold(token);
     await server;
     await files.mkdir(directory, true);
     const { ino } = await files.factsAt(directory);
@@ -68,7 +67,7 @@ export function createLocks(files: FilePort, root: string): Locks {
     for (const name of await files.names(directory)) {
       if (name === `${token}.json` || !name.endsWith('.json')) continue;
       const other = await readOwner(files, join(directory, name));
-      if (other !== undefined && (await isDead(other, me, living)))
+      if (other !== undefined && (await isDead(other, me, livingOf(files))))
         await files.unlink(join(directory, name)).catch(() => {});
     }
   }
@@ -101,7 +100,7 @@ export function createLocks(files: FilePort, root: string): Locks {
     async isAlive(other) {
       const { ino } = (await orMissing(files.factsAt(directory))) ?? { ino: 0 };
       const found = await readOwner(files, join(directory, `${other}.json`));
-      return found !== undefined && !(await isDead(found, { ...here, place: ino }, living));
+      return found !== undefined && !(await isDead(found, { ...here, place: ino }, livingOf(files)));
     },
     async take(sessionId, sessionDirectory) {
       const lock = join(sessionDirectory, 'lock');
@@ -109,7 +108,7 @@ export function createLocks(files: FilePort, root: string): Locks {
       const me = await owner();
       for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
         const held = await readOwner(files, lock);
-        if (held !== undefined && !(await isDead(held, me, living))) throw isLocked(sessionId, held, me, lock);
+        if (held !== undefined && !(await isDead(held, me, livingOf(files)))) throw isLocked(sessionId, held, me, lock);
         if (held === undefined && (await tie(lock))) return;
         // Where files cannot be linked, it may be half written.
         if (held === undefined && attempt < ATTEMPTS / 2) {
@@ -117,14 +116,14 @@ export function createLocks(files: FilePort, root: string): Locks {
           continue;
         }
         // One at a time takes over, and looks again once it is its turn.
-        const turn = await living.hold(hashOf(lock));
+        const turn = await livingOf(files).hold(hashOf(lock));
         if (turn === undefined) {
           await pause();
           continue;
         }
         try {
           const now = await readOwner(files, lock);
-          if (now !== undefined && !(await isDead(now, me, living))) continue;
+          if (now !== undefined && !(await isDead(now, me, livingOf(files)))) continue;
           await files.unlink(lock).catch(() => {});
           if (await tie(lock)) return;
         } finally {
@@ -141,7 +140,7 @@ export function createLocks(files: FilePort, root: string): Locks {
       const held = await readOwner(files, join(sessionDirectory, 'lock'));
       if (held === undefined) return false;
       const { ino } = await files.factsAt(directory);
-      return !(await isDead(held, { ...here, place: ino }, living));
+      return !(await isDead(held, { ...here, place: ino }, livingOf(files)));
     },
     async release(sessionDirectory) {
       await orMissing(files.unlink(join(sessionDirectory, 'lock')));
