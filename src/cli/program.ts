@@ -118,6 +118,7 @@ function createProgram({
     .option('--port <number>', 'the port to listen on (default: any that is free)')
     .option('--host <address>', 'the address to listen on (default: 127.0.0.1; any other needs a token)')
     .option('--token-env <name>', 'the environment variable that holds the token which callers must show')
+    .option('--push-origin <origin>', 'where callers may have news sent; may be given more than once', collect)
     .option('--public-url <url>', 'the address that callers use, where it is another')
     .option('--script <file>', 'answer every model call from a script (YAML or JSON): no key, no network')
     .option('--root <folder>', 'the folder that workspace tools may read (default: the current one)')
