@@ -5,17 +5,27 @@ import type { SessionContext, SessionEvent, SessionInput } from './session.event
 type Scope = ActorScope<AnyMachineSnapshot, EventObject>;
 type Children = Record<string, AnyActorRef>;
 
+/** Who inspects the actors of a host at the moment. */
+export interface InspectionAudience {
+  isThere: boolean;
+}
+
 /**
  * The session's machine as a logic that takes its everyday steps without working them out anew: a message, the turns
  * and batches of calls that follow one another, the end. The machine computes sets of states and copies its snapshot
  * several times for each, which is most of what a short run costs. The snapshots are the machine's own, of the same
- * form, and every other step is its. An inspector sees the steps of the machine itself: give it that instead.
+ * form, and every other step is its. While somebody inspects, the machine takes all of them: its microsteps and actions
+ * are to be seen.
  */
-export function quickSession(machine: AnyStateMachine): AnyActorLogic {
-  const steps = new QuickSteps(machine);
+export function quickSession(
+  machine: AnyStateMachine,
+  audience: InspectionAudience = { isThere: false },
+): AnyActorLogic {
+  const steps = new QuickSteps(machine, audience);
   return {
     config: machine.config,
-    getInitialSnapshot: (_: Scope, input: SessionInput) => steps.begin(input),
+    getInitialSnapshot: (scope: Scope, input: SessionInput) =>
+      audience.isThere ? machine.getInitialSnapshot(scope as never, input as never) : steps.begin(input),
     transition: (snapshot: AnyMachineSnapshot, event: SessionEvent, scope: Scope) =>
       steps.next(snapshot, event, scope) ?? machine.transition(snapshot, event, scope),
     start: (snapshot: AnyMachineSnapshot) => machine.start(snapshot as never),
@@ -32,7 +42,10 @@ class QuickSteps {
   readonly #ended: AnyMachineSnapshot;
   readonly #actors: Readonly<Record<string, AnyActorLogic>>;
 
-  constructor(machine: AnyStateMachine) {
+  readonly #audience: InspectionAudience;
+
+  constructor(machine: AnyStateMachine, audience: InspectionAudience) {
+    this.#audience = audience;
     const at = (value: string) => machine.resolveState({ value } as never) as unknown as AnyMachineSnapshot;
     this.#idle = at('idle');
     this.#running = at('running');
@@ -49,6 +62,7 @@ class QuickSteps {
 
   /** Undefined: a step for the machine itself. */
   next(snapshot: AnyMachineSnapshot, event: SessionEvent, scope: Scope): AnyMachineSnapshot | undefined {
+    if (this.#audience.isThere) return undefined;
     const context = snapshot.context as SessionContext;
     // A leader's children live beside its turns, and questions beside anything.
     if (context.leads || context.questions > 0 || snapshot.status !== 'active') return undefined;

@@ -62,6 +62,7 @@ export const builtins: HostParts = {
   models: (options, clock) => createModelCatalog(options, providers, clock),
   policy: createHostPolicy,
   hooks: createHookChain,
+  skills: async () => (await import('./define/skills/reader.js')).skillReader,
   store: memoryStore,
   studio: async (inspections, options) => (await import('./studio/server.js')).serveStudio(inspections, options),
 };

@@ -142,6 +142,8 @@ export interface AgentDefinition<Name extends string = string, Input = unknown, 
   readonly toolSources?: readonly (ToolFactory | SessionToolset)[] | undefined;
   /** All tools that the parent or host has, beside `tools` (foreign agent files without a `tools` key). */
   readonly inheritTools?: boolean | undefined;
+  /** Folders with a `SKILL.md`, absolute or relative to the current directory. Read before the first run that has them. */
+  readonly skills?: readonly string[] | undefined;
   readonly inputValidator?: StandardSchema<unknown, unknown> | undefined;
   readonly outputValidator?: StandardSchema<unknown, unknown> | undefined;
   readonly outputKey?: string | undefined;

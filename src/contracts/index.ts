@@ -15,6 +15,7 @@ export type * from './policy.js';
 export type * from './sandbox.js';
 export type * from './schema.js';
 export type * from './session.js';
+export type * from './skills.js';
 export type * from './telemetry.js';
 export type * from './tools.js';
 export type * from './toolset.js';

@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import type {
   AgentConstraints,
   AgentDefinition,
@@ -37,6 +38,8 @@ export interface AgentOptions<
   tools?: readonly (ToolDefinition | ToolFactory | SessionToolset | string)[];
   /** All tools that the parent or host has, beside `tools`. */
   inheritTools?: boolean;
+  /** Folders with a `SKILL.md`: paths, relative to the current directory, or file URLs. Read before the first run. */
+  skills?: readonly (string | URL)[];
   /** Names of host tools without which no session is made, beside those in `tools`. */
   requiredTools?: readonly string[];
   /** Of an object. Default: `{ prompt: string }`, for which plain text stands too. */
@@ -68,6 +71,7 @@ const KNOWN: readonly (keyof AgentOptions<string, undefined, undefined, string>)
   'instruction',
   'tools',
   'inheritTools',
+  'skills',
   'requiredTools',
   'inputSchema',
   'outputSchema',
@@ -124,6 +128,7 @@ export function agent<
     },
     tools: Array.isArray(tools) ? [...tools] : tools,
     ...(sources.length > 0 && { toolSources: sources }),
+    ...(options.skills !== undefined && { skills: skillFolders(options.skills) }),
     ...keep(options, [
       'instruction',
       'model',
@@ -154,6 +159,12 @@ function ownTools(tools: readonly (ToolDefinition | string)[]) {
   if (!Array.isArray(tools)) return {};
   const own = tools.filter((one): one is ToolDefinition => one?.kind === 'tool').map((one) => one.descriptor);
   return own.length > 0 ? { ownTools: own } : {};
+}
+
+/** What is no path stays as it is for the check. */
+function skillFolders(skills: readonly (string | URL)[]): readonly string[] {
+  if (!Array.isArray(skills)) return skills as never;
+  return skills.map((one) => (one instanceof URL && one.protocol === 'file:' ? fileURLToPath(one) : (one as string)));
 }
 
 /** Names of tools that the host must have: no patterns, and not those that the provider runs. */

@@ -23,7 +23,7 @@ export interface TeamAnalysis {
 }
 
 /** Tools that the host has by itself, or gives to those who need them. */
-const builtInTools = ['ask_user', 'transfer_to_agent', 'exit_loop', 'complete_task'];
+const builtInTools = ['ask_user', 'transfer_to_agent', 'exit_loop', 'complete_task', 'activate_skill'];
 
 /**
  * What would go wrong when `definition` is run, without running it: the faults of the definition itself, names of tools

@@ -3,7 +3,7 @@ import { asLogic, createEffectLogic, type EffectInput } from '../../machines/age
 import { createChildPool } from '../../machines/child-pool.logic.js';
 import { type ElicitationInput, elicitationMachine } from '../../machines/elicitation.machine.js';
 import type { SessionEvent, StopOrder } from '../../machines/session.events.js';
-import { quickSession } from '../../machines/session.logic.js';
+import { type InspectionAudience, quickSession } from '../../machines/session.logic.js';
 import { sessionMachine } from '../../machines/session.machine.js';
 import type { CrewOrder } from '../kernel/crew.js';
 import { beginCrew } from './crew.js';
@@ -20,12 +20,13 @@ export interface CompositionMachine {
 
 /**
  * Ties the knot: the session's machine with every logic that it names, wired once per host. Compositions come in by
- * name, so that a sequence can hold a parallel that holds a sequence without any of them importing another.
+ * name, so that a sequence can hold a parallel that holds a sequence without any of them importing another. Where
+ * somebody inspects from the start sessions run the machine itself.
  */
 export function wireSession(
   host: HostCore,
   compositions: Readonly<Record<string, CompositionMachine>>,
-  { isInspected }: { isInspected: boolean },
+  audience: InspectionAudience,
 ): AnyActorLogic {
   const threadAt = (address: string) => host.threads.get(address) as Thread;
   const crew = createChildPool<CrewOrder>((input, pool) => beginCrew(threadAt(input.address), pool));
@@ -57,5 +58,5 @@ export function wireSession(
       ...Object.fromEntries(wired),
     },
   });
-  return isInspected ? wiredMachine : quickSession(wiredMachine);
+  return audience.isThere ? wiredMachine : quickSession(wiredMachine, audience);
 }

@@ -3,6 +3,7 @@ import type { Problem } from '../kernel/errors.js';
 import { DEFAULT_INPUT_SCHEMA } from '../kernel/schema.js';
 import { didYouMean } from '../kernel/text.js';
 import type { HostCore } from './host-core.js';
+import type { AgentSkills } from './skills.js';
 import type { Toolsets } from './toolsets.js';
 
 export type BuiltinName = 'exit_loop' | 'transfer_to_agent' | 'complete_task' | 'ask_user' | 'exit_plan_mode';
@@ -20,6 +21,8 @@ export interface ToolEntry {
   readonly builtin?: BuiltinName | undefined;
   /** The consumer runs it. */
   readonly isConsumers?: boolean | undefined;
+  /** The host runs it, also where its consumer runs all other tools. */
+  readonly isHosts?: boolean | undefined;
   readonly readOnly: boolean;
   readonly idempotent: boolean;
 }
@@ -43,6 +46,8 @@ export interface ToolSurroundings {
   readonly transferTargets: readonly string[] | undefined;
   readonly children: readonly { name: string; description: string; inputSchema: JsonSchema; readOnly: boolean }[];
   readonly outputSchema: JsonSchema | undefined;
+  /** Nothing: it has none, or they are not read yet. */
+  readonly skills: AgentSkills | undefined;
 }
 
 const isCode = (tool: ToolDefinition | ToolDescriptor): tool is ToolDefinition =>
@@ -63,6 +68,7 @@ const hasNone = (
   around.children.length === 0 &&
   (around.transferTargets === undefined || around.transferTargets.length === 0) &&
   around.outputSchema === undefined &&
+  around.skills === undefined &&
   (!around.takesRunTools || around.runTools.length === 0);
 
 /** The tools of one agent at its place. Faults are added to `problems`. */
@@ -82,7 +88,7 @@ export function agentTools(definition: AgentDefinition, around: ToolSurroundings
     }
     byModelName.set(entry.modelName, entry);
   };
-  const addCode = (tool: ToolDefinition, registered: string) =>
+  const addCode = (tool: ToolDefinition, registered: string, isHosts?: true) =>
     add(
       {
         modelName: tool.name,
@@ -91,6 +97,7 @@ export function agentTools(definition: AgentDefinition, around: ToolSurroundings
         tool,
         readOnly: tool.descriptor.annotations?.readOnly === true,
         idempotent: tool.descriptor.annotations?.idempotent === true,
+        ...(isHosts && { isHosts }),
       },
       registered,
     );
@@ -184,13 +191,20 @@ export function agentTools(definition: AgentDefinition, around: ToolSurroundings
   }
   if (named.has('ask_user'))
     addBuiltin('ask_user', 'Asks the person you work for a question and waits for the answer.', ASK_SCHEMA);
+  if (around.skills !== undefined) addCode(around.skills.tool, around.skills.tool.name, true);
   if (around.outputSchema !== undefined) {
     addBuiltin('complete_task', 'Ends your task with its result.', wrapOutput(around.outputSchema));
   }
   return { byModelName, descriptors: [...byModelName.values()].map((entry) => entry.descriptor) };
 }
 
-const BUILTINS: ReadonlySet<string> = new Set(['exit_loop', 'transfer_to_agent', 'complete_task', 'ask_user']);
+const BUILTINS: ReadonlySet<string> = new Set([
+  'exit_loop',
+  'transfer_to_agent',
+  'complete_task',
+  'ask_user',
+  'activate_skill',
+]);
 
 const EXIT_SCHEMA: JsonSchema = { type: 'object', properties: { reason: { type: 'string' } } };
 

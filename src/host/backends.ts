@@ -1,4 +1,5 @@
 import type { AgentDefinition, BackendReader } from '../contracts/index.js';
+import type { Skills } from './skills.js';
 import type { Toolsets } from './toolsets.js';
 
 /** What stands in the backends of a host's agents, as definitions. */
@@ -100,18 +101,19 @@ export function createBackends(makers: Readonly<Record<string, () => BackendRead
   };
 }
 
-/** Toolsets and backends are waited for together, before a run begins. */
-export function withBackends(toolsets: Toolsets | undefined, backends: Backends): Toolsets {
+/** Toolsets, backends and skills are waited for together, before a run begins. */
+export function withBackends(toolsets: Toolsets | undefined, backends: Backends, skills: Skills): Toolsets {
   return {
     ready(agent) {
       const tools = toolsets?.ready(agent);
       const rest = backends.ready(agent);
-      if (tools === undefined || rest === undefined) return tools ?? rest;
-      return Promise.all([tools, rest]).then(() => {});
+      const read = skills.ready(agent);
+      if (tools === undefined && rest === undefined) return read;
+      return Promise.all([tools, rest, read]).then(() => {});
     },
     mayHave: (name) => toolsets?.mayHave(name) ?? false,
     get version() {
-      return (toolsets?.version ?? 0) + backends.version;
+      return (toolsets?.version ?? 0) + backends.version + skills.version;
     },
     tellHeld: (root) => toolsets?.tellHeld(root),
     stopWaiting: () => toolsets?.stopWaiting(),

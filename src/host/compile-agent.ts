@@ -14,7 +14,7 @@ import type { AgentLimits, CompiledAgent } from './thread.js';
 type RunTools = readonly (ToolDefinition | ToolDescriptor)[];
 type CompilingHost = Pick<
   HostCore,
-  'backends' | 'ownTools' | 'hostTools' | 'toolsets' | 'executors' | 'patterns' | 'models' | 'compiled'
+  'backends' | 'ownTools' | 'hostTools' | 'toolsets' | 'skills' | 'executors' | 'patterns' | 'models' | 'compiled'
 >;
 
 interface Place {
@@ -46,7 +46,7 @@ export function compileAgent(
   const place: Place = { path: definition.name, isRoot: true, inLoop: false, transferTargets: undefined };
   const compiled = compile({ host, runTools, model, problems }, read.definition, place);
   throwProblems(problems);
-  if (isPlain && read.isComplete) host.compiled.set(definition, compiled);
+  if (isPlain && read.isComplete && host.skills.isComplete(definition)) host.compiled.set(definition, compiled);
   return compiled;
 }
 
@@ -75,10 +75,12 @@ function compile(compiling: Compiling, definition: AgentDefinition, place: Place
       composition?.pattern === 'transfer' ? (composition.transferTargets?.[child.name] ?? []) : undefined,
   });
   const children = (definition.children ?? []).map((child) => compile(compiling, child, childPlace(child)));
+  const path = leads ? `${place.path}/${driver.name}` : place.path;
+  const skills = driver.skills === undefined ? undefined : host.skills.of(driver, path, problems);
   const tools = agentTools(
     driver,
     {
-      path: leads ? `${place.path}/${driver.name}` : place.path,
+      path,
       hostTools: host.hostTools,
       toolsets: host.toolsets,
       ownTools: host.ownTools,
@@ -95,6 +97,7 @@ function compile(compiling: Compiling, definition: AgentDefinition, place: Place
           }))
         : [],
       outputSchema: driver.descriptor.outputSchema,
+      skills,
     },
     problems,
   );
@@ -114,6 +117,8 @@ function compile(compiling: Compiling, definition: AgentDefinition, place: Place
     plan: isComposition ? planOf(definition, place.inLoop) : null,
     children,
     tools,
+    skills,
+    hasSkills: skills !== undefined || children.some((one) => one.hasSkills),
     limits,
     isBudgeted: isLimit(limits.maxBudgetUsd) || isLimit(limits.maxTokens) || children.some((one) => one.isBudgeted),
     declaration: declarationOf(definition, children),
@@ -162,7 +167,8 @@ function checkExecutor(compiling: Compiling, definition: AgentDefinition, driver
   if (fault !== undefined) problems.push({ code: 'UNKNOWN_MODEL', path: `${place.path}.model`, message: fault });
 }
 
-function planOf(definition: AgentDefinition, inLoop: boolean): CrewPlan {
+/** A composition's options. `inLoop`: it stands in a loop. */
+export function planOf(definition: AgentDefinition, inLoop: boolean): CrewPlan {
   const config = definition.descriptor.composition;
   const count = definition.children?.length ?? 0;
   const { join } = config ?? {};

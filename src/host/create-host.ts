@@ -31,7 +31,7 @@ import { abortStop, endBroken, stopRun } from './end-run.js';
 import { outsideContext } from './executors.js';
 import { hookFaults } from './hook-options.js';
 import type { HostCore, ModelRegistry } from './host-core.js';
-import { createInspection, type HostInspection } from './inspection.js';
+import { createInspection, type HostInspection, unbreakable } from './inspection.js';
 import { createLifecycle } from './lifecycle.js';
 import { closeTree } from './open-session.js';
 import { hostOptionFaults } from './option-keys.js';
@@ -41,6 +41,7 @@ import { rewindSession } from './recovery/rewind.js';
 import { resumeRun, startRun } from './run.js';
 import { createSessionTools, isShared } from './session-tools.js';
 import { notice } from './session-tree.js';
+import { createSkills, type SkillReader } from './skills.js';
 import type { Tree } from './thread.js';
 import { createToolsets, isToolset, toolsetProblems } from './toolsets.js';
 import { Tracing } from './tracing.js';
@@ -64,6 +65,8 @@ export interface HostParts {
     sources: NonNullable<HostOptions['hooks']>,
     options: { clock: Clock },
   ) => LifecycleInterceptor | undefined;
+  /** Reads skills; imported when an agent first has some. */
+  readonly skills: () => Promise<SkillReader>;
   readonly store: () => SessionProvider;
   /** Serves Studio for a host; imported when it is first asked for. */
   readonly studio: (inspections: readonly HostInspection[], options: InspectServerOptions) => Promise<InspectServer>;
@@ -115,6 +118,7 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
     abortTimeoutMs: limits.abortTimeoutMs ?? DEFAULT_ABORT_TIMEOUT_MS,
     hostTools: new Map(shared.flatMap((tool) => (isToolset(tool) ? [] : [[tool.name, tool] as const]))),
     backends: createBackends(parts.backends),
+    skills: createSkills(parts.skills, { trusted: options.trust !== false }),
     toolsets: undefined,
     sessionTools: undefined as never,
     agents: new Map(agents.map((agent) => [agent.name, agent])),
@@ -134,12 +138,14 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
     core.tracing = new Tracing(
       options.telemetry,
       () => clock.now(),
-      (message) => tellAll(core, message),
+      (message) => tellAll(core, 'TELEMETRY_FAILED', `telemetry threw, and is left out from here on: ${message}`),
     );
   }
   core.sessionTools = createSessionTools(core, tools);
-  core.toolsets = withBackends(createToolsets(core, shared.filter(isToolset)), core.backends);
-  core.sessionLogic = wireSession(core, parts.compositions, { isInspected: options.inspect !== undefined });
+  core.toolsets = withBackends(createToolsets(core, shared.filter(isToolset)), core.backends, core.skills);
+  const { inspect } = options;
+  const audience = { isThere: inspect !== undefined };
+  core.sessionLogic = wireSession(core, parts.compositions, audience);
   const sessions = createChildPool<SessionOrder>((_, own) => {
     pool = own;
     return {
@@ -153,11 +159,14 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
       dispose() {},
     };
   });
-  const { inspect } = options;
   const root = createActor(sessions, {
     id: 'host',
     input: { address: 'host' },
-    ...(inspect !== undefined && { inspect }),
+    ...(inspect !== undefined && {
+      inspect: unbreakable(inspect, (message) =>
+        tellAll(core, 'INSPECT_FAILED', `inspect threw, and is left out from here on: ${message}`),
+      ),
+    }),
   });
   dropActorTable(root);
   root.start();
@@ -193,7 +202,7 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
     async inspectServer(serverOptions = {}) {
       if (core.isClosing)
         throw new TroupeError({ code: 'HOST_CLOSED', message: 'this host is closed; make a new one' });
-      const server = await parts.studio([createInspection(core, host, root.system as never)], serverOptions);
+      const server = await parts.studio([createInspection(core, host, root, audience)], serverOptions);
       servers.add(server);
       return {
         url: server.url,
@@ -219,10 +228,9 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
   return host;
 }
 
-/** Once: telemetry has broken, and every session that is open hears of it. */
-function tellAll(core: HostCore, message: string): void {
-  const text = `telemetry threw, and is left out from here on: ${message}`;
-  for (const { root } of core.trees.values()) notice(root, 'TELEMETRY_FAILED', 'warning', text);
+/** Once: something that only looks on has broken, and every session that is open hears of it. */
+function tellAll(core: HostCore, code: string, text: string): void {
+  for (const { root } of core.trees.values()) notice(root, code, 'warning', text);
 }
 
 /** Takes no more work, lets runs end for a while, aborts the rest, and waits until every session is gone. */

@@ -3,6 +3,7 @@ import { COMPACT_AT, type Compaction, compacted, cutHistory, keptShare } from '.
 import { estimateMessage, estimateTokens } from '../kernel/tokens.js';
 import { countHistory, isCountDue } from './count-history.js';
 import { fireHook } from './fire-hook.js';
+import { withSkills } from './instruction.js';
 import { publish } from './session-tree.js';
 import { summarise } from './summarise.js';
 import type { RunRecord, Thread } from './thread.js';
@@ -114,7 +115,7 @@ const sumOf = (messages: Parameters<typeof compacted>[0]): number =>
   messages.reduce((sum, message) => sum + estimateMessage(message), 0);
 
 function fixedTokens(thread: Thread): number {
-  let tokens = estimateTokens(thread.instruction ?? '');
+  let tokens = estimateTokens(withSkills(thread));
   for (const tool of visibleTools(thread)) tokens += toolTokens(tool);
   return tokens;
 }

@@ -31,6 +31,7 @@ import type { Backends } from './backends.js';
 import type { Watch } from './inspection.js';
 import type { Permits } from './permits.js';
 import type { SessionTools } from './session-tools.js';
+import type { Skills } from './skills.js';
 import type { CompiledAgent, RunEnd, Thread, Tree } from './thread.js';
 import type { Toolsets } from './toolsets.js';
 import type { Tracing } from './tracing.js';
@@ -125,6 +126,7 @@ export interface HostCore {
   /** Replaced when a toolset brings others. */
   hostTools: ReadonlyMap<string, ToolDefinition>;
   readonly backends: Backends;
+  readonly skills: Skills;
   /** Nothing: the host has none. */
   toolsets: Toolsets | undefined;
   sessionTools: SessionTools;

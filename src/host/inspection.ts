@@ -1,4 +1,5 @@
-import type { ActorSystem, AnyActorRef } from 'xstate';
+import type { AnyActorRef, AnyMachineSnapshot, InspectionEvent, Observer } from 'xstate';
+import type { InspectionAudience } from '../../machines/session.logic.js';
 import type {
   AgentDefinition,
   AgentEvent,
@@ -9,7 +10,7 @@ import type {
   SessionUpdateData,
   SteerData,
 } from '../contracts/index.js';
-import { TroupeError } from '../kernel/errors.js';
+import { describeError, TroupeError } from '../kernel/errors.js';
 import { applyUpdate, respondTo, steerTree } from './deliver.js';
 import { stopByCaller } from './end-run.js';
 import { assertSteer, assertUpdate } from './given-data.js';
@@ -45,6 +46,8 @@ export interface ActorStep {
   readonly value: unknown;
   readonly event: string;
   readonly at: string;
+  /** How far the session's events had come. */
+  readonly seq: number;
 }
 
 /** What somebody who looks at a host from outside may see and do. Nothing of it costs anything while nobody looks. */
@@ -68,6 +71,10 @@ export interface HostInspection {
   /** Told after a session was opened, closed, begun, ended, or has asked or got an answer; returns what ends it. */
   onChange(listener: (sessionId: string) => void): () => void;
   onStep(listener: (step: ActorStep) => void): () => void;
+  /** XState's inspection events of every actor, unchanged. While somebody listens the machines take every step themselves. */
+  onInspection(listener: (event: InspectionEvent) => void): () => void;
+  /** The actors that there are, of one session or of all: a parent before its children. */
+  actors(sessionId?: string): AnyActorRef[];
 }
 
 /** The ear of those who look: kept in the core, asked once per event. */
@@ -92,7 +99,14 @@ export class Watch {
   }
 }
 
-export function createInspection(core: HostCore, host: Host, system: ActorSystem<never>): HostInspection {
+export function createInspection(
+  core: HostCore,
+  host: Host,
+  root: AnyActorRef,
+  audience: InspectionAudience,
+): HostInspection {
+  const wasThere = audience.isThere;
+  const inspectors = new Set<unknown>();
   const openTree = (sessionId: string): Tree => {
     const tree = core.trees.get(sessionId);
     if (tree !== undefined) return tree;
@@ -145,13 +159,57 @@ export function createInspection(core: HostCore, host: Host, system: ActorSystem
     },
     onChange: (listener) => watch.add(listener),
     onStep(listener) {
-      const subscription = system.inspect((event) => {
+      const subscription = root.system.inspect((event) => {
         if (event.type !== '@xstate.snapshot') return;
         const step = stepOf(event.actorRef as AnyActorRef, event.snapshot, event.event.type, core);
         if (step !== undefined) listener(step);
       });
       return () => subscription.unsubscribe();
     },
+    onInspection(listener) {
+      const subscription = root.system.inspect(listener);
+      inspectors.add(listener);
+      audience.isThere = true;
+      return () => {
+        subscription.unsubscribe();
+        inspectors.delete(listener);
+        audience.isThere = wasThere || inspectors.size > 0;
+      };
+    },
+    actors(sessionId) {
+      const found = new Set<AnyActorRef>();
+      for (const thread of core.threads.values()) {
+        if (sessionId === undefined || thread.tree.sessionId === sessionId) addActor(thread.actor, found);
+      }
+      return [...found];
+    },
+  };
+}
+
+/** The actor, those above it, and those that its machine holds. What a pool holds has an address of its own. */
+function addActor(actor: AnyActorRef | undefined, found: Set<AnyActorRef>): void {
+  if (actor === undefined || found.has(actor)) return;
+  addActor(actor._parent, found);
+  found.add(actor);
+  const { children } = actor.getSnapshot() as { children?: Record<string, AnyActorRef | undefined> };
+  for (const child of Object.values(children ?? {})) addActor(child, found);
+}
+
+/** An inspector that is left out once it has thrown: what only looks on breaks no run. `broken` hears why, once. */
+export function unbreakable(
+  inspect: ((event: InspectionEvent) => void) | Observer<InspectionEvent>,
+  broken: (message: string) => void,
+): (event: InspectionEvent) => void {
+  let isBroken = false;
+  return (event) => {
+    if (isBroken) return;
+    try {
+      if (typeof inspect === 'function') inspect(event);
+      else inspect.next?.(event);
+    } catch (thrown) {
+      isBroken = true;
+      broken(describeError(thrown).message);
+    }
   };
 }
 
@@ -184,14 +242,19 @@ async function lastOf(events: AsyncIterable<AgentEvent>): Promise<number> {
   return last;
 }
 
-/** Pools and effects are no machines: they have nothing to show. */
+/** Pools and effects are no machines: they have nothing to show. Every graph has its own, by its name. */
 function stepOf(actor: AnyActorRef, snapshot: unknown, event: string, core: HostCore): ActorStep | undefined {
-  const machine: unknown = (actor as unknown as { logic?: { config?: { id?: unknown } } }).logic?.config?.id;
-  const { value, context } = snapshot as { value?: unknown; context?: { address?: unknown } };
-  const address = context?.address;
-  if (typeof machine !== 'string' || typeof address !== 'string' || value === undefined) return undefined;
+  const { value, context, machine: own } = snapshot as Partial<AnyMachineSnapshot>;
+  const config = (actor as unknown as { logic?: { config?: { id?: unknown } } }).logic?.config;
+  const id: unknown = config?.id ?? own?.id;
+  const address = (context as { address?: unknown } | undefined)?.address;
+  if (typeof id !== 'string' || typeof address !== 'string' || value === undefined) return undefined;
   const thread = core.threads.get(address);
-  if (thread === undefined) return undefined;
+  // A machine that is put away, or that a question has left, is where it was.
+  if (thread === undefined || event === 'xstate.stop' || event.startsWith('xstate.done.actor.question:'))
+    return undefined;
   const at = new Date(core.clock.now()).toISOString();
-  return { sessionId: thread.tree.sessionId, threadId: thread.threadId ?? '', machine, value, event, at };
+  const { tree, threadId = '' } = thread;
+  const machine = id === 'graph' ? thread.agent.definition.name : id;
+  return { sessionId: tree.sessionId, threadId, machine, value, event, at, seq: tree.merge.seq };
 }

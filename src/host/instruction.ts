@@ -2,6 +2,7 @@ import type { InstructionContext } from '../contracts/index.js';
 import { TroupeError } from '../kernel/errors.js';
 import { isThenable } from './child-input.js';
 import type { Thread } from './thread.js';
+import { hiddenTools } from './tool-policy.js';
 
 const PLACEHOLDER = /\{(input|state)\.([A-Za-z_$][\w$.:-]*)\}/g;
 
@@ -28,6 +29,14 @@ export function instructionOf(thread: Thread, input: unknown): string | Promise<
   };
   const given: unknown = instruction(context);
   return isThenable(given) ? Promise.resolve(given).then(toInstruction) : toInstruction(given);
+}
+
+/** The instruction of a thread with the names of its skills, where it may activate them. */
+export function withSkills(thread: Thread): string {
+  const { instruction = '' } = thread;
+  const { skills } = thread.agent;
+  if (skills === undefined || hiddenTools(thread).includes(skills.tool.name)) return instruction;
+  return instruction === '' ? skills.catalogue : `${instruction}\n\n${skills.catalogue}`;
 }
 
 function toInstruction(given: unknown): string {

@@ -115,7 +115,10 @@ const HOST_CHECKS: Partial<Record<keyof HostOptions, Check>> = {
     'a telemetry bridge (startAgentSpan, recordToolCall, recordModelCall, recordError)',
   ),
   clock: must((value) => hasMethods(value, ['now', 'schedule']), 'a clock (now, schedule)'),
-  inspect: must((value) => typeof value === 'function', 'a function'),
+  inspect: must(
+    (value) => typeof value === 'function' || hasMethods(value, ['next']),
+    'a function, or an observer (next)',
+  ),
   aliases: must(isObject, 'an object: name → alias'),
   prices: must(isObject, 'an object: model → { input, output }, in USD per million tokens'),
   seed: must((value) => typeof value === 'number' && Number.isFinite(value), 'a number'),

@@ -31,6 +31,7 @@ import type { Question } from './questions.js';
 import type { ThreadPast } from './recovery/past.js';
 import type { Recovery } from './recovery/recovery.js';
 import type { RunModels } from './run-models.js';
+import type { AgentSkills } from './skills.js';
 import type { Call } from './tool-call.js';
 import type { Words } from './words.js';
 
@@ -44,6 +45,10 @@ export interface CompiledAgent {
   readonly plan: CrewPlan | null;
   readonly children: readonly CompiledAgent[];
   readonly tools: AgentTools;
+  /** Nothing: it has none. */
+  readonly skills: AgentSkills | undefined;
+  /** It or one below it has skills. */
+  readonly hasSkills: boolean;
   readonly limits: AgentLimits;
   /** State keys that it and all below it declare. */
   readonly declaration: StateDeclaration;

@@ -92,8 +92,8 @@ async function runEntry(call: Call): Promise<ToolOutcome> {
     return delegated.finally(() => endWait(call));
   }
   if (!entry?.readOnly && !entry?.idempotent) markSideEffect(thread);
-  if (call.past?.isPending || entry?.isConsumers || !thread.tree.settings.hostToolExecution)
-    return { result: await askOutside(call) };
+  const isOutside = entry?.isConsumers || !(thread.tree.settings.hostToolExecution || entry?.isHosts);
+  if (call.past?.isPending || isOutside) return { result: await askOutside(call) };
   const { permits } = thread.tree.host;
   if (permits.isFree()) return { result: await runTool(call, undefined) };
   // A call that is cancelled while it waits for its place gives up the wait.

@@ -24,7 +24,7 @@ import { ownDraft } from './executor-draft.js';
 import { createExecutor } from './executors.js';
 import { fireHook } from './fire-hook.js';
 import { fitContext, startOf } from './fit-context.js';
-import { instructionOf } from './instruction.js';
+import { instructionOf, withSkills } from './instruction.js';
 import { beginWork, budgetEnd, countModelCall, endWork } from './limits.js';
 import type { PaidCall } from './model-budget.js';
 import { TurnModelCalls } from './model-calls.js';
@@ -190,7 +190,7 @@ export class Turn implements TurnContext, Activity {
     return this.run.input;
   }
   get systemInstruction(): string {
-    return inMode(this.thread, this.thread.instruction ?? '');
+    return inMode(this.thread, withSkills(this.thread));
   }
   get permissionMode(): PermissionMode {
     return this.thread.tree.settings.permissionMode;

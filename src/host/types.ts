@@ -1,3 +1,4 @@
+import type { InspectionEvent, Observer } from 'xstate';
 import type {
   AgentDefinition,
   AgentDescriptor,
@@ -96,8 +97,8 @@ export interface HostOptions {
   clock?: Clock;
   /** What chance decides (the spread of waits) is the same for the same seed. Default: it differs. */
   seed?: number;
-  /** XState's inspection events of every actor, unchanged. */
-  inspect?: (event: import('xstate').InspectionEvent) => void;
+  /** XState's inspection events of every actor, unchanged; what `createActor` takes. An inspector of Stately has one. */
+  inspect?: ((event: InspectionEvent) => void) | Observer<InspectionEvent>;
 }
 
 export interface RunOptions {

@@ -10,7 +10,7 @@ const TOOL_NAME = /^[A-Za-z0-9_][A-Za-z0-9_.:/-]*$/;
 const NO_KEY = '__proto__';
 const LONGEST_NAME = 64;
 /** The host gives these to agents itself. */
-const RESERVED_TOOLS = ['transfer_to_agent', 'exit_loop', 'complete_task'];
+const RESERVED_TOOLS = ['transfer_to_agent', 'exit_loop', 'complete_task', 'activate_skill'];
 const LIMITS: Record<keyof AgentConstraints, 'count' | 'amount' | 'flag'> = {
   maxTurns: 'count',
   maxLlmCalls: 'count',
@@ -35,6 +35,7 @@ export function checkAgent(definition: AgentDefinition, path: string): Problem[]
       ? []
       : [invalid(`${path}.executor`, 'must be the name of an executor')]),
     ...checkTools(definition, path),
+    ...checkSkills(definition, path),
     ...checkConstraints(descriptor.constraints, `${path}.constraints`),
     ...checkFunctions(definition, path),
     ...checkKeys(definition, path),
@@ -101,6 +102,16 @@ function checkTools(definition: AgentDefinition, path: string): Problem[] {
       );
   }
   return problems;
+}
+
+function checkSkills({ skills }: AgentDefinition, path: string): Problem[] {
+  if (skills === undefined) return [];
+  if (!Array.isArray(skills)) return [invalid(`${path}.skills`, 'must be a list of folders')];
+  return (skills as readonly unknown[]).flatMap((folder, index) => {
+    const isPath = typeof folder === 'string' && folder.trim() !== '' && !folder.includes('\0');
+    if (!isPath) return [invalid(`${path}.skills[${index}]`, 'must be the path of a folder, or its file URL')];
+    return skills.indexOf(folder) === index ? [] : [invalid(`${path}.skills[${index}]`, `"${folder}" stands twice`)];
+  });
 }
 
 /** The name by which the agent's model says a tool; undefined: not a tool. */

@@ -69,7 +69,7 @@ function conditionFor(
   if (words.length === 0 || words.some(({ value }) => value === undefined)) return undefined;
   if (shell.startsOthers(words)) return undefined;
   const text = shownWords(words);
-  if (isPlain(command, shell)) {
+  if (isPlain(command)) {
     const read = readPrefix(text);
     if (!('fault' in read) && shell.covers({ prefix: read.words }, command)) return { commandPrefix: text };
   }
@@ -80,10 +80,10 @@ function conditionFor(
 }
 
 /** More words behind it would make it no worse, as far as can be told. */
-function isPlain(command: ShellCommand, shell: typeof Shell): boolean {
+function isPlain(command: ShellCommand): boolean {
   const { words } = command;
   const [program = '', second = ''] = words.map(({ value = '' }) => value);
-  if (BY_OPERAND.has(program) || shell.reachesIn(command).length > 0) return false;
+  if (BY_OPERAND.has(program) || command.reaches.length > 0) return false;
   if (program === 'git' && !GIT_LOOKS.has(second)) return false;
   return words.every(({ value = '' }) => PLAIN_WORD.test(value) && !ACTS.has(value));
 }

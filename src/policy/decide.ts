@@ -121,9 +121,9 @@ function byDefault(request: PolicyRequest, subject: Subject): Judged {
 }
 
 /** Why no rule about commands may be about this one, where that does not meet the eye. */
-function specialIn({ command, shell }: Subject & { kind: 'command' }): string | undefined {
+function specialIn({ command }: Subject & { kind: 'command' }): string | undefined {
   if (command.unknown !== undefined) return command.unknown;
-  const [reach] = shell.reachesIn(command);
+  const [reach] = command.reaches;
   if (reach === undefined) return undefined;
   const { option, maybe } = reach;
   return maybe === true

@@ -4,10 +4,12 @@ import type { InspectServer, InspectServerOptions } from '../host/types.js';
 import { describeError, TroupeError } from '../kernel/errors.js';
 import { openDoor, type Visit } from '../surfaces/http/door.js';
 import { obey } from './commands.js';
+import { streamInspection } from './inspection-stream.js';
 import { overviewOf } from './overview.js';
 import { pageFile } from './page.js';
 import { planOf } from './plans.js';
 import { streamSession } from './session-stream.js';
+import { toldSteps } from './told-steps.js';
 import type { Command, LogPage } from './wire.js';
 
 const CSP =
@@ -63,12 +65,20 @@ class Studio {
     if (url.pathname === '/api/overview') return json(visit, 200, await overviewOf(this.inspections));
     if (url.pathname === '/api/overview/stream') return this.#overviews(visit);
     const inspection = this.inspections.get(hostId ?? '');
+    if (kind === 'inspection' && inspection !== undefined && session === undefined)
+      return streamInspection(inspection, url.searchParams.get('session') ?? undefined, visit.response);
     if (kind !== 'sessions' || inspection === undefined || session === undefined || more.length > 0)
       return nothingHere(visit);
     switch (what) {
       case 'plan': {
         const { agentName, gaps } = await inspection.lookUp(session);
         return json(visit, 200, await planOf(inspection.definitionOf(session, agentName), gaps));
+      }
+      case 'steps': {
+        const { agentName } = await inspection.lookUp(session);
+        const team = inspection.definitionOf(session, agentName);
+        const thread = url.searchParams.get('thread') ?? '';
+        return json(visit, 200, await toldSteps(inspection.logged(session, 0), thread, team));
       }
       case 'log':
         return json(visit, 200, await this.#log(inspection, session, url));

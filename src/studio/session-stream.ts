@@ -2,12 +2,9 @@ import type { ServerResponse } from 'node:http';
 import type { AgentEvent } from '../contracts/index.js';
 import type { HostInspection } from '../host/inspection.js';
 import { describeError } from '../kernel/errors.js';
+import { Page } from './page-stream.js';
 import type { MachineStep, StreamMessages } from './wire.js';
 
-/** As often as a page can draw. */
-const FLUSH_MS = 16;
-/** Nothing said for so long may look like a lost connection. */
-const ALIVE_MS = 15_000;
 /** Steps that wait for a page that is behind: the newest count. */
 const MOST_STEPS = 5_000;
 
@@ -33,8 +30,7 @@ export async function streamSession(
     if (steps.length > MOST_STEPS) steps = steps.slice(-MOST_STEPS / 2);
     page.wake();
   });
-  const timer = setInterval(() => page.alive(), ALIVE_MS);
-  timer.unref();
+  page.write('hears', { lastSeq: inspection.open().find((one) => one.sessionId === sessionId)?.lastSeq ?? after });
   let last = after;
   let batch: AgentEvent[] = [];
   page.onFlush = () => {
@@ -71,7 +67,6 @@ export async function streamSession(
   } finally {
     offChange();
     offStep();
-    clearInterval(timer);
     page.end();
   }
 }
@@ -92,71 +87,5 @@ class Bell {
 
   ring(): void {
     this.#rung();
-  }
-}
-
-/** Server-sent events to one page, those of a moment together. */
-class Page {
-  isGone = false;
-  isBehind = false;
-  onGone: () => void = () => {};
-  onFlush: () => void = () => {};
-  #timer: NodeJS.Timeout | undefined;
-  #onDrain: (() => void) | undefined;
-
-  constructor(private readonly response: ServerResponse) {
-    response.writeHead(200, {
-      'content-type': 'text/event-stream; charset=utf-8',
-      'cache-control': 'no-store',
-      'x-content-type-options': 'nosniff',
-    });
-    response.flushHeaders();
-    response.on('drain', () => {
-      this.isBehind = false;
-      this.#onDrain?.();
-    });
-    response.on('close', () => {
-      this.isGone = true;
-      clearTimeout(this.#timer);
-      this.#onDrain?.();
-      this.onGone();
-    });
-  }
-
-  wake(): void {
-    if (this.#timer !== undefined || this.isGone) return;
-    this.#timer = setTimeout(() => this.flush(), FLUSH_MS);
-    this.#timer.unref();
-  }
-
-  flush(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    this.onFlush();
-  }
-
-  write<Name extends keyof StreamMessages>(name: Name, data: StreamMessages[Name], id?: number): void {
-    if (this.isGone) return;
-    const head = id === undefined ? `event: ${name}\n` : `event: ${name}\nid: ${id}\n`;
-    if (!this.response.write(`${head}data: ${JSON.stringify(data)}\n\n`)) this.isBehind = true;
-  }
-
-  alive(): void {
-    if (!this.isGone && !this.isBehind) this.response.write(': \n\n');
-  }
-
-  drained(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#onDrain = () => {
-        this.#onDrain = undefined;
-        resolve();
-      };
-      if (!this.isBehind || this.isGone) this.#onDrain();
-    });
-  }
-
-  end(): void {
-    clearTimeout(this.#timer);
-    if (!this.isGone) this.response.end();
   }
 }

@@ -21,6 +21,9 @@ import type {
  * - `GET /api/sessions/<host>/<session>/stream?after=<seq>` → server-sent events, `StreamMessages` by their names. It begins
  *   behind `after`, or behind `Last-Event-ID` where there is one (a `seq`), and never ends by itself.
  * - `GET /api/overview/stream` → server-sent events: `overview` with an `Overview`, at once and after each change.
+ * - `GET /api/sessions/<host>/<session>/steps?thread=<thread>` → `ToldSteps`
+ * - `GET /api/inspection/<host>?session=<session>` → server-sent events: `inspection` with a list of `InspectionMessage`,
+ *   those of the actors that there are first; `lost` with `{ events }` where the reader was too slow. No session: all.
  * - `POST /api/command` with a `Command` → `CommandResult`
  */
 export interface Overview {
@@ -86,8 +89,39 @@ export interface StreamMessages {
   events: readonly AgentEvent[];
   /** What machines did, as XState's inspection says it; only of sessions that run here. */
   states: readonly MachineStep[];
+  /** From behind this position on all steps of its machines are heard; said once, at the beginning. */
+  hears: { readonly lastSeq: number };
   /** Forget what was shown and load the log anew: it was cut, or the page is behind by more than is kept. */
   resync: { readonly lastSeq: number };
+}
+
+/** What the log tells of the machines of one thread, without anybody having listened to them: the newest steps, in order. */
+export interface ToldSteps {
+  readonly steps: readonly MachineStep[];
+  /** Steps that came before these. */
+  readonly left: number;
+}
+
+/** One of XState's inspection events in the form of `@statelyai/inspect`; its inspectors' `adapter.send` takes it. */
+export interface InspectionMessage {
+  /** `@xstate.actor`, `@xstate.event`, `@xstate.snapshot`; also `@xstate.microstep`, `@xstate.action`. */
+  readonly type: string;
+  /** Of the actor. */
+  readonly sessionId: string;
+  readonly rootId: string | undefined;
+  /** Epoch ms, as text. */
+  readonly createdAt: string;
+  readonly id: string;
+  readonly _version: string;
+  readonly name?: string;
+  readonly parentId?: string | undefined;
+  readonly sourceId?: string | undefined;
+  /** Of an actor: its machine, as JSON. */
+  readonly definition?: string;
+  readonly snapshot?: unknown;
+  readonly event?: unknown;
+  readonly action?: unknown;
+  readonly transitions?: readonly { readonly eventType: string; readonly source: string; readonly target: string[] }[];
 }
 
 /** One step of one actor. */
@@ -102,6 +136,8 @@ export interface MachineStep {
   readonly event: string;
   /** ISO 8601. */
   readonly at: string;
+  /** How far the session's events had come. */
+  readonly seq: number;
 }
 
 export type Command = { readonly host: string } & (

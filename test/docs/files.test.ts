@@ -1,9 +1,10 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { loadAgentFile } from '../../src/define/files/load.js';
 import { loadScriptFile } from '../../src/define/files/script.js';
+import { readSkill } from '../../src/define/skills/read-skill.js';
 import { createHost } from '../../src/index.js';
 import { TroupeError } from '../../src/kernel/errors.js';
 import { scriptedModel } from '../../src/testing/index.js';
@@ -23,7 +24,10 @@ const files = named('file');
 let folder = '';
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'troupe-docs-files-'));
-  for (const { name, code } of [...files, ...named('bad')]) writeFileSync(join(folder, name), code);
+  for (const { name, code } of [...files, ...named('bad')]) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), code);
+  }
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -41,6 +45,12 @@ test.each(files.filter(({ name }) => /\.(agent\.md|team\.yaml)$/.test(name)).map
     expect(host.describe(definition).name).toBe(name.split('.')[0]);
   },
 );
+
+test('the skill of the guide is one', async () => {
+  const [skill] = files.filter(({ name }) => name.endsWith('SKILL.md'));
+  const reading = await readSkill(dirname(join(folder, skill?.name ?? '')));
+  expect(reading).toMatchObject({ skill: { name: 'release-notes', license: 'Apache-2.0' } });
+});
 
 test('the team of the guide runs on its script', async () => {
   const { definition, script } = await load('report.team.yaml');

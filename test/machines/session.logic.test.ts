@@ -147,3 +147,25 @@ test('the everyday steps of a session cost its machine nothing', () => {
   expect(actor.getSnapshot().status).toBe('done');
   expect(computed).toBe(0);
 });
+
+test('the machine takes every step itself while somebody inspects, and only then', () => {
+  const audience = { isThere: false };
+  const microsteps: string[] = [];
+  const actor = createActor(quickSession(wired([]), audience), {
+    input: input(),
+    inspect: (event) => {
+      if (event.type === '@xstate.microstep') microsteps.push(event.event.type);
+    },
+  }).start();
+  actor.send(message);
+  actor.send(ended());
+  expect(microsteps).toEqual([]);
+  audience.isThere = true;
+  actor.send(message);
+  actor.send(needsTools);
+  expect(microsteps).toEqual(['session.message', 'turn.needsTools']);
+  audience.isThere = false;
+  actor.send(settled);
+  expect(microsteps).toHaveLength(2);
+  expect(actor.getSnapshot().value).toBe('running');
+});

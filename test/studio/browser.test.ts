@@ -87,6 +87,12 @@ describe.skipIf(noBrowser !== undefined)('Studio in a browser', { timeout: PATIE
 
     await page.reload();
     await page.locator('.lit[data-ref="session.awaitingElicitation"]').waitFor();
+    // Steps from before the page was loaded are there to go through.
+    await page.locator('.step').getByText('session.message').waitFor();
+    await page.locator('.step').first().click();
+    await page.locator('.lit[data-ref="session.idle"]').waitFor();
+    await page.locator('.step').last().click();
+    await page.locator('.lit[data-ref="session.awaitingElicitation"]').waitFor();
     await card.getByRole('button', { name: 'Allow once' }).click();
     await page.locator('.totals').getByText('completed').waitFor();
     expect(runs).toBe(1);

@@ -2,7 +2,7 @@ import { request as httpRequest } from 'node:http';
 import { afterEach, expect, test } from 'vitest';
 import type { AgentDefinition, AgentEvent } from '../../src/contracts/index.js';
 import { agent, createHost, type HostOptions, loop, parallel, sequential, tool } from '../../src/index.js';
-import type { Command, LogPage, MachineStep, Overview, SessionPlan } from '../../src/studio/wire.js';
+import type { Command, LogPage, MachineStep, Overview, SessionPlan, ToldSteps } from '../../src/studio/wire.js';
 import { scriptedModel, validateLog } from '../../src/testing/index.js';
 import { leaf, logOf } from '../support/team.js';
 
@@ -145,6 +145,24 @@ test('an approval raised three levels deep is answered, states light up on the w
   expect(plan.machineOf).toEqual({ s: 'sequential', l: 'loop', p: 'parallel', a: 'session', b: 'session' });
   expect(plan.team).toContain('data-ref="a"');
   expect(plan.machines.session).toContain('data-ref="session.awaitingTool"');
+});
+
+test('steps from before anybody looked are told by the log, of a session that is open and of a stored one', async () => {
+  const team = sequential({ name: 's', children: [leaf('a'), leaf('b')] });
+  const one = await studio(team, { a: [{ text: 'A' }], b: [{ text: 'B' }] });
+  const { sessionId } = await one.host.run(team, 'go').result;
+  const { names } = await listen(one, sessionId, hasEnded);
+  expect(names[0]).toBe('hears');
+  const { steps } = await one.get<ToldSteps>(`/api/sessions/1/${sessionId}/steps`);
+  expect(steps.filter(({ machine }) => machine === 'sequential').map(({ value }) => value)).toEqual([
+    'running',
+    'running',
+    'concluding',
+    'ended',
+  ]);
+  const ofChild = await one.get<ToldSteps>(`/api/sessions/1/${sessionId}/steps?thread=b_2`);
+  expect(ofChild.steps.map(({ value }) => value)).toEqual(['idle', 'running', 'ended']);
+  expect((await one.get<ToldSteps>(`/api/sessions/1/${sessionId}/steps?thread=nobody`)).steps).toEqual([]);
 });
 
 test('whoever comes back with the last id misses nothing, and hears nothing twice', async () => {

@@ -10,6 +10,7 @@ import type {
 import type { FileAgentOptions } from './node.js';
 import { describeRaw, toPlain } from './raw.js';
 import type { Section } from './section.js';
+import { readSkillFolders } from './skill-folders.js';
 
 /** What an agent and a team have in common, where it stands, and how to reach other files. */
 export interface Surroundings {
@@ -37,6 +38,7 @@ export const AGENT_KEYS = [
   'instruction',
   'tools',
   'inheritTools',
+  'skills',
   'requiredTools',
   'outputSchema',
   'executor',
@@ -65,6 +67,7 @@ export async function readAgentOptions(
     instruction: readInstruction(section, body),
     tools: section.texts('tools'),
     inheritTools: section.flag('inheritTools'),
+    skills: await readSkillFolders(section, surroundings.folder),
     requiredTools: section.texts('requiredTools'),
     outputSchema: await readSchemaOption(section, 'outputSchema', surroundings),
     executor: section.text('executor'),

@@ -22,12 +22,21 @@ const CLAUDE_KEYS = [
   'isolation',
   'effort',
   'initialPrompt',
-  'skills',
 ];
 const GEMINI_KEYS = ['kind', 'temperature', 'mcp_servers', 'agent_card_url', 'agent_card_json', 'auth'];
 const CLAUDE_MODELS = /^(inherit|sonnet|opus|haiku|claude-.*)$/;
 /** Keys that all have, so they tell nothing. */
-const COMMON_KEYS = ['name', 'description', 'model', 'tools', 'maxTurns', 'max_turns', 'timeout_mins', 'display_name'];
+const COMMON_KEYS = [
+  'name',
+  'description',
+  'model',
+  'tools',
+  'skills',
+  'maxTurns',
+  'max_turns',
+  'timeout_mins',
+  'display_name',
+];
 
 /**
  * By the folder (`.claude/agents`, `.gemini/agents`), by keys and values that only one tool has, and for a plain `.md`

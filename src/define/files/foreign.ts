@@ -5,6 +5,7 @@ import { type Notice, translateTools } from './foreign-tools.js';
 import type { FileAgentOptions } from './node.js';
 import { toPlain } from './raw.js';
 import type { Section } from './section.js';
+import { readSkillFolders } from './skill-folders.js';
 
 const READ_KEYS = [
   'name',
@@ -15,6 +16,7 @@ const READ_KEYS = [
   'model',
   'permissionMode',
   'color',
+  'skills',
 ];
 const LIMIT_KEYS = ['maxTurns', 'timeoutMins'];
 const REMOTE_KEYS = ['kind', 'agentCardUrl', 'agentCardJson', 'auth'];
@@ -27,10 +29,10 @@ const KNOWN_MODELS = /^(sonnet|opus|haiku|auto|pro|flash|flash-lite|gemini-.+|.+
  * the parent's model, tools of those programs become ours. What has no counterpart here becomes a notice, and what would
  * grant more than the file says is left out.
  */
-export function readForeignAgent(
+export async function readForeignAgent(
   section: Section,
   surroundings: Surroundings & { dialect: Dialect; body: string; hostTools: readonly string[] | undefined },
-): FileAgentOptions {
+): Promise<FileAgentOptions> {
   const { dialect, body, metadata } = surroundings;
   const notice = noticesOf(section);
   noticeOthers(section, notice);
@@ -44,6 +46,7 @@ export function readForeignAgent(
     instruction: body === '' ? undefined : body,
     model: readModel(section, notice),
     ...translateTools(section, notice, surroundings.hostTools),
+    skills: isRemote ? undefined : await readSkillFolders(section, surroundings.folder, notice),
     ...(isRemote && { executor: 'remote', backend: readRemote(section), inheritTools: undefined }),
     constraints: readConstraints(section),
     generation: section.has('temperature') ? defined({ temperature: section.amount('temperature') }) : undefined,

@@ -34,7 +34,7 @@ async function readLeaf(section: Section, context: Context): Promise<AgentNode> 
   const options =
     dialect === 'troupe'
       ? await readAgentOptions(section, surroundings, body)
-      : readForeignAgent(section, { ...surroundings, dialect, body, hostTools });
+      : await readForeignAgent(section, { ...surroundings, dialect, body, hostTools });
   return { type: 'agent', name: options.name, origin, sound: section.report.problems.length === before, options };
 }
 

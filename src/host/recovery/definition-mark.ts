@@ -19,8 +19,34 @@ export interface DefinitionMark {
 const MOST_PARTS = 200;
 const marks = new WeakMap<AgentDefinition, DefinitionMark>();
 
-/** Made once per definition. */
-export function markOf({ definition }: CompiledAgent): DefinitionMark {
+/** Made once per definition, save for what its skills add. */
+export function markOf(compiled: CompiledAgent): DefinitionMark {
+  return compiled.hasSkills ? withSkills(markOfDefinition(compiled), compiled) : markOfDefinition(compiled);
+}
+
+/** A skill is what an agent is told: with another text the agent is another one. */
+function withSkills({ hash, parts, ...rest }: DefinitionMark, compiled: CompiledAgent): DefinitionMark {
+  const own: Record<string, string> = {};
+  addSkills(compiled, compiled.definition.name, own);
+  const all = parts && { ...parts, ...own };
+  return {
+    ...rest,
+    hash: shortHash([hash, own]),
+    ...(all && Object.keys(all).length <= MOST_PARTS && { parts: all }),
+  };
+}
+
+function addSkills(
+  { skills, driver, definition, children }: CompiledAgent,
+  path: string,
+  parts: Record<string, string>,
+) {
+  const own = driver === definition ? path : `${path}/${driver.name}`;
+  for (const { name, hash } of skills?.skills ?? []) parts[`${own} skills.${name}`] = hash.slice(0, 16);
+  for (const child of children) if (child.hasSkills) addSkills(child, `${path}/${child.definition.name}`, parts);
+}
+
+function markOfDefinition({ definition }: CompiledAgent): DefinitionMark {
   let mark = marks.get(definition);
   if (mark === undefined) {
     mark = makeMark(definition);

@@ -1,3 +1,5 @@
+import type { Reach } from './reach-options.js';
+
 /** One word of a command, as far as it is known before it runs. */
 export interface ShellWord {
   /** As it is written. */
@@ -8,6 +10,8 @@ export interface ShellWord {
   readonly head: string;
   /** `alike`: may become several words, or none, that all begin with `head`; `any`: several of any kind. */
   readonly many: 'one' | 'alike' | 'any';
+  /** The program that starts the command adds it: the name of a host or a file, no command and no option. */
+  readonly isGiven?: true;
 }
 
 /** One simple command that would run. */
@@ -16,6 +20,8 @@ export interface ShellCommand {
   readonly text: string;
   /** The command word first. Empty where there is no command but an assignment, a redirection, or a thing not known. */
   readonly words: readonly ShellWord[];
+  /** Words by which it does more than its name says. */
+  readonly reaches: readonly Reach[];
   /** Variables that are set for it, or by it. */
   readonly assigns: readonly string[];
   /** Its redirections that write or reach out, as they are written. */

@@ -1,7 +1,6 @@
 import { type ShellCommand, shownWords } from './command.js';
 import { isAbout, startsWith } from './prefix.js';
-import { reachesOf } from './reach.js';
-import type { Reach } from './reach-options.js';
+import { namedBy, startsAnything } from './unseen.js';
 
 /** What a rule says of a command: one of the two. */
 export interface CommandCondition {
@@ -17,28 +16,16 @@ export interface CommandRegex {
   lookingAt(text: string): boolean;
 }
 
-const reaches = new WeakMap<ShellCommand, readonly Reach[]>();
-
-/** Words by which the command does more than its name says; worked out once. */
-export function reachesIn(command: ShellCommand): readonly Reach[] {
-  let found = reaches.get(command);
-  if (found === undefined) {
-    found = reachesOf(command.words);
-    reaches.set(command, found);
-  }
-  return found;
-}
-
 /** Whether an allow with this condition means the whole of the command: nothing of it is unknown, nothing reaches further. */
 export function covers({ prefix, regex }: CommandCondition, command: ShellCommand): boolean {
-  const { words, unknown } = command;
+  const { words, reaches, unknown } = command;
   if (unknown !== undefined || words.length === 0) return false;
   if (prefix !== undefined) {
-    return startsWith(words, prefix) && reachesIn(command).every(({ at }) => at < prefix.length);
+    return startsWith(words, prefix) && reaches.every(({ at }) => at < prefix.length);
   }
   if (regex === undefined || !regex.lookingAt(shownWords(words))) return false;
   const source = regex.source.replaceAll('\\', '');
-  return reachesIn(command).every(({ option, maybe }) => maybe !== true && names(source, option));
+  return reaches.every(({ option, maybe }) => maybe !== true && names(source, option));
 }
 
 /** An option as a word of its own in the text of a pattern. */
@@ -49,12 +36,20 @@ function names(source: string, option: string): boolean {
   return false;
 }
 
-/** Whether an ask or a deny with this condition is about the command. `maybe`: that is known only when it runs. */
-export function concerns({ prefix, regex }: CommandCondition, command: ShellCommand): boolean | 'maybe' {
-  const { words, unknown } = command;
-  const said = prefix === undefined ? regex !== undefined && isFound(regex, command) : isAbout(words, prefix);
-  return said === false && unknown !== undefined ? 'maybe' : said;
+/**
+ * Whether an ask or a deny with this condition is about the command. `maybe`: that is known only when it runs, or it may
+ * be about what the command starts, which does not stand in the list of commands.
+ */
+export function concerns(condition: CommandCondition, command: ShellCommand): boolean | 'maybe' {
+  const said = saysOf(condition, command);
+  if (said !== false) return said;
+  if (startsAnything(command)) return 'maybe';
+  const mayStart = (named: ShellCommand) => startsAnything(named) || saysOf(condition, named) !== false;
+  return namedBy(command).some(mayStart) ? 'maybe' : false;
 }
+
+const saysOf = ({ prefix, regex }: CommandCondition, command: ShellCommand): boolean | 'maybe' =>
+  prefix === undefined ? regex !== undefined && isFound(regex, command) : isAbout(command.words, prefix);
 
 function isFound(regex: CommandRegex, { text, words }: ShellCommand): boolean | 'maybe' {
   if (words.length === 0) return false;

@@ -1,5 +1,5 @@
 export { shownWords } from './command.js';
-export { concerns, covers, reachesIn } from './conditions.js';
+export { concerns, covers } from './conditions.js';
 export { judgeCommand, parsedCommands } from './judge.js';
 export { startsOthers } from './launch.js';
 export { parseCommands } from './parse.js';

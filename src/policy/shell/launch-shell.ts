@@ -46,13 +46,38 @@ const OTHER_STARTERS: ReadonlySet<string> = new Set([
   'entr',
   'at',
   'batch',
+  'capsh',
+  'bwrap',
+  'proot',
+  'start-stop-daemon',
+  'daemonize',
+  'dtach',
+  'abduco',
+  'xterm',
+  'x-terminal-emulator',
+  'watchexec',
+  'nodemon',
+  'faketime',
+  'rlwrap',
+  'torsocks',
+  'torify',
+  'proxychains',
+  'proxychains4',
+  'perf',
+  'ifne',
+  'logrotate',
+  'run-parts',
+  'nix-shell',
 ]);
+/** The loader, given a program to run. */
+const LOADER = /^(?:ld\.so|ld-linux[\w.-]*|ld-musl[\w.-]*|ld[\w.-]*\.so(?:\.\d+)?)$/;
 
 /** What a command hands to a shell as text. Undefined: it is not known to do so. */
 export function launchShell(program: string, words: readonly ShellWord[]): Launch | undefined {
   const shell = SHELLS.get(program);
   if (shell !== undefined) return launchScript(program, shell, words);
-  if (OTHER_SHELLS.has(program)) return notKnown(`what ${program} runs is not known`);
+  if (OTHER_SHELLS.has(program) || (LOADER.test(program) && words.length > 1))
+    return notKnown(`what ${program} runs is not known`);
   switch (program) {
     case 'eval':
       return launchJoined(words.slice(1), 'bash', true);
@@ -63,8 +88,16 @@ export function launchShell(program: string, words: readonly ShellWord[]): Launc
     }
     default:
       if (!OTHER_STARTERS.has(program) || words.length === 1) return undefined;
-      return notKnown(`what ${program} runs is not known`);
+      return { ...notKnown(`what ${program} runs is not known`), ...givenText(words) };
   }
+}
+
+/** The text behind `-c`, or of `--command=`: it may be all that is run, or not. */
+function givenText(words: readonly ShellWord[]): Pick<Launch, 'scripts'> {
+  const at = words.findIndex(({ head }, index) => index > 0 && /^(?:-[a-z]*c$|--command(?:=|$))/.test(head));
+  const { value = '' } = words[at] ?? {};
+  const text = value.startsWith('--command=') ? value.slice('--command='.length) : words[at + 1]?.value;
+  return at < 0 || text === undefined ? {} : { scripts: [{ text, shell: 'sh' }] };
 }
 
 /** Words that are put together to one text, as `eval` does. */

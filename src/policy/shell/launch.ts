@@ -76,9 +76,33 @@ const LAUNCHERS: ReadonlyMap<string, Launcher> = new Map<string, Launcher>([
   ['strace', { flags: 'fFqrtTvxyCcdiw', valued: 'abeEIPosSuX', isMore: true }],
   ['ltrace', { flags: 'fhirStC', valued: 'aeElnosuxX', isMore: true }],
   ['unbuffer', { flags: 'p', isMore: true }],
+  ['linux32', { isMore: true }],
+  ['linux64', { isMore: true }],
+  ['setarch', { flags: '3BFILRSTXZ', isMore: true }],
+  ['catchsegv', { isMore: true }],
+  ['eatmydata', { isMore: true }],
+  ['chronic', { flags: 'e', isMore: true }],
+  ['run-one', { isMore: true }],
+  ['trickle', { flags: 's', valued: 'duwtlL', isMore: true }],
+  [
+    'valgrind',
+    { longOptional: ['tool', 'leak-check', 'error-exitcode', 'quiet', 'show-leak-kinds'], flags: 'qv', isMore: true },
+  ],
+  ['xvfb-run', { flags: 'a', isMore: true }],
+  ['dbus-launch', { longFlags: ['exit-with-session'], isMore: true }],
+  ['ssh-agent', { isMore: true }],
   ['fakeroot', { isMore: true }],
   ['dbus-run-session', { isMore: true }],
 ]);
+
+const FLOCK: Launcher = {
+  flags: 'eFnosux',
+  valued: 'Ew',
+  longFlags: ['exclusive', 'nonblock', 'nb', 'no-fork', 'shared', 'unlock', 'close', 'verbose'],
+  longValued: ['timeout', 'wait', 'conflict-exit-code'],
+  operands: 1,
+  isMore: true,
+};
 
 /** Whether a command is known to start others, or may: the start of its words says little of what it does. */
 export const startsOthers = (words: readonly ShellWord[]): boolean => launchOf(words) !== undefined;
@@ -100,9 +124,13 @@ function launchBy(program: string, words: readonly ShellWord[]): Launch | undefi
     case 'eval':
     case 'watch':
     case 'su':
-    case 'flock':
     case 'script':
       return launchShell(program, words);
+    case 'flock':
+      if (words.some(({ value }) => value === undefined || /^-(?:c$|-command)/.test(value))) {
+        return launchShell(program, words);
+      }
+      return launchWith(program, FLOCK, words);
     default: {
       const launcher = LAUNCHERS.get(program);
       return launcher === undefined ? launchShell(program, words) : launchWith(program, launcher, words);

@@ -1,8 +1,17 @@
-import { type Command, forEachChild, type ParsedScript, parse, type Redirection, type SyntaxNode } from 'unbash';
+import {
+  type Command,
+  type CommandArgument,
+  forEachChild,
+  type ParsedScript,
+  parse,
+  type Redirection,
+  type SyntaxNode,
+} from 'unbash';
 import { type IsTainted, isPlainArithmetic, isPlainIndex, isPlainNumber } from './arithmetic.js';
 import { builtinFault, declaredBy } from './builtins.js';
 import { type ShellCommand, type ShellWord, shownWords } from './command.js';
 import { launchOf } from './launch.js';
+import { reachesOf } from './reach.js';
 import { reachesOut } from './redirections.js';
 import { allTainted, taintOf } from './taint.js';
 import { isDangerousVariable } from './variables.js';
@@ -31,6 +40,8 @@ interface Place {
   readonly writes: readonly string[];
   readonly assigns: readonly string[];
   readonly depth: number;
+  /** A program runs it, with words of its own as `$@`. */
+  readonly isGiven?: boolean;
 }
 
 /**
@@ -50,6 +61,7 @@ export function parseCommands(line: string): ShellCommand[] {
 }
 
 const command = (parts: Partial<ShellCommand> & Pick<ShellCommand, 'text' | 'words'>): ShellCommand => ({
+  reaches: [],
   assigns: [],
   writes: [],
   unknown: undefined,
@@ -222,7 +234,7 @@ const writesOf = (redirections: readonly Redirection[], { source }: Place): stri
 
 function readCommand(node: Command, place: Place, found: ShellCommand[]): void {
   const { name, prefix, args, redirects } = node;
-  const words = name === undefined ? [] : [readWord(name), ...args.map(readArgument)];
+  const words = name === undefined ? [] : [readWord(name), ...args.map(place.isGiven ? readGiven : readArgument)];
   const set = prefix.flatMap((one) => (one.type === 'Assignment' ? [one.name] : []));
   const text = place.source.slice(node.pos, node.end);
   // bash 5.2 loses a `;` behind such a command, where a here-document stands in the same substitution.
@@ -251,6 +263,11 @@ function readCommand(node: Command, place: Place, found: ShellCommand[]): void {
   forEachChild(node, (child) => read(child, place, found));
 }
 
+function readGiven(argument: CommandArgument): ShellWord {
+  const word = readArgument(argument);
+  return word.text === '"$@"' ? { ...word, isGiven: true } : word;
+}
+
 /** A command, and behind it what it starts. */
 function addCommand(words: readonly ShellWord[], text: string, place: Place, found: ShellCommand[]): void {
   if (found.length >= MOST_COMMANDS) throw new RangeError('more commands than are read');
@@ -258,15 +275,18 @@ function addCommand(words: readonly ShellWord[], text: string, place: Place, fou
   const assigns = [...place.assigns, ...declaredBy(words)];
   const launch = words.length === 0 ? undefined : launchOf(words);
   const unknown = unknownIn(words, place.isTainted) ?? launch?.unknown;
-  found.push({ text, words, assigns, writes, unknown, passesOn: launch?.passesOn === true && unknown === undefined });
-  if (launch === undefined) return;
-  const inner = { ...place, assigns: [...assigns, ...(launch.assigns ?? [])], depth: depth + 1 };
+  const reaches = reachesOf(words);
+  const passesOn = launch?.passesOn === true && unknown === undefined;
+  found.push({ text, words, reaches, assigns, writes, unknown, passesOn });
+  if (launch === undefined && reaches.every(({ runs }) => runs === undefined)) return;
+  const inner = { ...place, assigns: [...assigns, ...(launch?.assigns ?? [])], depth: depth + 1, isGiven: false };
   if (inner.depth > DEEPEST) {
     found.push(notKnown(text, 'it is too deep to be read'));
     return;
   }
-  for (const started of launch.commands ?? []) addCommand(started, shownWords(started), inner, found);
-  for (const script of launch.scripts ?? []) readScript(script.text, script.shell, inner, found);
+  for (const started of launch?.commands ?? []) addCommand(started, shownWords(started), inner, found);
+  for (const script of launch?.scripts ?? []) readScript(script.text, script.shell, inner, found);
+  for (const { runs } of reaches) if (runs !== undefined) readScript(runs, 'sh', { ...inner, isGiven: true }, found);
 }
 
 function unknownIn(words: readonly ShellWord[], isTainted: IsTainted): string | undefined {

@@ -24,7 +24,9 @@ export function reachAwk(words: readonly ShellWord[]): Reach[] {
     }
     const program = value === '--' ? words[++at] : word;
     if (program?.value === undefined) reaches.push({ at, option: program?.text ?? '--', maybe: true });
-    else if (!isPlainAwk(program.value)) reaches.push({ at, option: program.value });
+    else if (!isPlainAwk(program.value)) {
+      reaches.push({ at, option: program.value, ...(!mayStart(program.value) && { startsNothing: true }) });
+    }
     break;
   }
   return reaches;
@@ -35,6 +37,8 @@ export function reachAwk(words: readonly ShellWord[]): Reach[] {
  * it is not told apart.
  */
 function isPlainAwk(program: string): boolean {
-  if (/system|[|&]?\||@|close|fflush|extension/.test(program.replaceAll('||', ''))) return false;
+  if (mayStart(program) || /close|fflush/.test(program)) return false;
   return !/print/.test(program) || !/>(?!=)/.test(program);
 }
+
+const mayStart = (program: string): boolean => /system|[|&]?\||@|extension/.test(program.replaceAll('||', ''));

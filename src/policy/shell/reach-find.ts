@@ -8,7 +8,8 @@ const ACTIONS = new Set('-exec -execdir -ok -okdir -delete -fls -fprint -fprint0
 export function reachFind(words: readonly ShellWord[]): Reach[] {
   return findPredicates(words).flatMap((at): Reach[] => {
     const word = words[at] as ShellWord;
-    if (word.value !== undefined && ACTIONS.has(word.value)) return [{ at, option: word.value }];
+    // What it starts is judged on its own.
+    if (word.value !== undefined && ACTIONS.has(word.value)) return [{ at, option: word.value, startsNothing: true }];
     return mayBeOption(word) ? [{ at, option: word.text, maybe: true }] : [];
   });
 }

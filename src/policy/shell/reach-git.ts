@@ -1,5 +1,8 @@
-import type { ShellWord } from './command.js';
-import { mayBeOption, type OptionTable, optionReaches, type Reach } from './reach-options.js';
+import { type ShellWord, shownWords } from './command.js';
+import { configReach, settingReach } from './reach-git-config.js';
+import { mayBeOption, type OptionTable, optionReaches, type Reach, runsOf } from './reach-options.js';
+
+const NOTHING = { startsNothing: true } as const;
 
 /** What does its own work only. Any other word may be an alias, another program, or a thing that runs commands. */
 const PLAIN = new Set(
@@ -40,27 +43,10 @@ const HARMLESS_GLOBAL = new Set([
   '--bare',
 ]);
 
-const LONG = [
-  'output',
-  'output-directory',
-  'exec',
-  'upload-pack',
-  'receive-pack',
-  'extcmd',
-  'tool',
-  'open-files-in-pager',
-  'ext-diff',
-  'textconv',
-  'template',
-  'separate-git-dir',
-  'index-output',
-  'export-marks',
-  'config',
-  'config-env',
-  'exec-path',
-  'interactive',
-  'contents',
-];
+const LONG = (
+  'output output-directory exec upload-pack receive-pack extcmd tool open-files-in-pager ext-diff textconv template ' +
+  'separate-git-dir index-output export-marks config config-env exec-path interactive contents'
+).split(' ');
 const SHORT: Readonly<Record<string, string>> = {
   archive: 'o',
   clone: 'uc',
@@ -68,6 +54,11 @@ const SHORT: Readonly<Record<string, string>> = {
   grep: 'O',
   rebase: 'xi',
 };
+const WRITING =
+  '-o -i --output --output-directory --textconv --separate-git-dir --index-output --export-marks --interactive --contents'.split(
+    ' ',
+  );
+const COMMANDS = '-u -x -O --exec --upload-pack --receive-pack --extcmd --open-files-in-pager'.split(' ');
 const MESSAGES: Readonly<Record<string, readonly string[]>> = {
   commit: ['-m', '--message', '-am', '-F', '--file'],
   tag: ['-m', '--message'],
@@ -76,34 +67,66 @@ const MESSAGES: Readonly<Record<string, readonly string[]>> = {
   stash: ['-m', '--message'],
 };
 const NETWORK = new Set(['archive', 'clone', 'fetch', 'ls-remote', 'pull', 'push', 'remote', 'submodule']);
-/** Words of a subcommand that start commands. */
+/** Words of a subcommand behind which a command stands. */
 const STARTING: Readonly<Record<string, string>> = { bisect: 'run', submodule: 'foreach' };
+/** Words of a subcommand that write a file which is named behind them. */
+const SAVING: Readonly<Record<string, string>> = { bundle: 'create' };
+/** Not plain, for they write what they please or what is behind them is long; they start nothing. */
+const STARTS_NOTHING = new Set(
+  (
+    'bugreport check-ref-format commit-graph commit-tree diagnose fast-export fast-import get-tar-commit-id index-pack ' +
+    'interpret-trailers mailinfo merge-file merge-tree mktag mktree multi-pack-index pack-objects patch-id ' +
+    'prune-packed replace rerere show-index unpack-objects'
+  ).split(' '),
+);
 
 /** Options by which `git` reads another configuration, runs or writes; words that are not its own. */
 export function reachGit(words: readonly ShellWord[]): Reach[] {
   const reaches: Reach[] = [];
-  const at = subcommandAt(words, (place, option, maybe) =>
-    reaches.push({ at: place, option, ...(maybe && { maybe: true }) }),
-  );
+  const at = subcommandAt(words, (place, option, maybe) => {
+    const given = option === '-c' ? words[place + 1]?.value : undefined;
+    const more = option === '-C' ? NOTHING : given === undefined ? {} : configReach(given);
+    reaches.push({ at: place, option, ...more, ...(maybe && { maybe: true }) });
+  });
   const word = words[at];
   if (word === undefined) return reaches;
   const name = word.value;
   if (name === undefined) return [...reaches, { at, option: word.text, maybe: true }];
-  if (!PLAIN.has(name)) return [...reaches, { at, option: name }];
+  if (name === 'config') return [...reaches, { at, option: name, ...settingReach(words.slice(at + 1)) }];
+  if (!PLAIN.has(name)) return [...reaches, { at, option: name, ...(STARTS_NOTHING.has(name) && NOTHING) }];
   const table: OptionTable = {
     long: LONG,
     short: SHORT[name] ?? '',
     takesNext: MESSAGES[name] ?? [],
+    writing: WRITING,
+    commands: COMMANDS,
     ...(NETWORK.has(name) && { isEndless: true }),
   };
-  reaches.push(...optionReaches(words, table, at + 1));
-  words.forEach(({ value, head, text }, place) => {
-    if (place <= at) return;
-    if (value !== undefined && value === STARTING[name]) reaches.push({ at: place, option: value });
+  reaches.push(...optionReaches(words, table, at + 1).map((reach) => withConfig(reach, words)));
+  for (let place = at + 1; place < words.length; place++) {
+    const { value, head, text } = words[place] as ShellWord;
+    if (value !== undefined && value === STARTING[name]) {
+      // What stands behind it is run as it is, or as one text.
+      const rest = words.slice(place + 1);
+      const known = rest.every((one) => one.value !== undefined);
+      const line = rest.length === 1 ? rest[0]?.value : shownWords(rest);
+      reaches.push({ at: place, option: value, ...(known && rest[0]?.head.startsWith('-') === false && runsOf(line)) });
+      break;
+    }
+    if (value !== undefined && value === SAVING[name]) reaches.push({ at: place, option: value, ...NOTHING });
     // `ext::sh -c …` is an address that runs a command.
     else if (NETWORK.has(name) && /^[\w.+-]+::/.test(head)) reaches.push({ at: place, option: text });
-  });
+  }
   return reaches;
+}
+
+/** `git clone -c key=value`. */
+function withConfig(reach: Reach, words: readonly ShellWord[]): Reach {
+  if (reach.option !== '-c' && reach.option !== '--config') return reach;
+  const { value = '', head } = words[reach.at] as ShellWord;
+  const attached = head.startsWith('--') ? value.slice(value.indexOf('=') + 1 || value.length) : value.slice(2);
+  const given = attached === '' ? words[reach.at + 1]?.value : attached;
+  return given === undefined ? reach : { ...reach, ...configReach(given) };
 }
 
 /** The place of the subcommand; what stands before it is told on the way. */

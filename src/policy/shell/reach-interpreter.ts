@@ -1,7 +1,15 @@
-import type { ShellWord } from './command.js';
+import { programOf, type ShellWord } from './command.js';
 import { mayBeOption, type Reach } from './reach-options.js';
 
 const HARMLESS = /^(?:-[uBOEsIVwW]+|--version|--help|-v|-h|--check|--no-warnings|--enable-source-maps|--test|--watch)$/;
+
+const GIVES_CODE = new Set(['deno eval', 'deno repl', 'deno x', 'bun x', 'bun exec', 'bun repl']);
+/** Programs that are given no code by their words, as little as a script is. */
+const PLAIN_MODULES = new Set(
+  'pytest unittest venv virtualenv pip ensurepip http.server json.tool mypy black ruff flake8 pylint isort build compileall'.split(
+    ' ',
+  ),
+);
 
 /**
  * Code that an interpreter is given by an option or as its input; options stand before the script, what stands behind
@@ -13,11 +21,18 @@ export function reachInterpreter(words: readonly ShellWord[]): Reach[] {
     const word = words[at] as ShellWord;
     const { value, head, text } = word;
     if (mayBeOption(word)) return [...reaches, { at, option: text, maybe: true }];
+    if (value === '--test') return reaches;
     if (value === '--version' || value === '--help' || value === '-V') return reaches;
     if (value === '-' || head.startsWith('/dev/') || head.startsWith('/proc/'))
       return [...reaches, { at, option: text }];
+    if (GIVES_CODE.has(`${programOf(words)} ${value}`)) return [...reaches, { at, option: text }];
     if (!head.startsWith('-')) return reaches;
-    if (!HARMLESS.test(value ?? '')) reaches.push({ at, option: head.split('=', 1)[0] as string });
+    if (!HARMLESS.test(value ?? '')) {
+      const module = value === '-m' ? words[at + 1]?.value : undefined;
+      const isPlain = module !== undefined && PLAIN_MODULES.has(module);
+      reaches.push({ at, option: head.split('=', 1)[0] as string, ...(isPlain && { startsNothing: true }) });
+      if (isPlain) return reaches;
+    }
   }
   return [...reaches, { at: words.length, option: 'its input' }];
 }

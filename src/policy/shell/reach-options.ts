@@ -8,6 +8,10 @@ export interface Reach {
   readonly option: string;
   /** It may be such an option: what it stands for is known only when it runs. */
   readonly maybe?: true;
+  /** It starts nothing, save what stands in the list of commands on its own: it writes, or works elsewhere. */
+  readonly startsNothing?: true;
+  /** The text that a shell is given by it: its commands stand in the list as well. */
+  readonly runs?: string;
 }
 
 export interface OptionTable {
@@ -23,6 +27,12 @@ export interface OptionTable {
   readonly takesNext?: readonly string[];
   /** Options stand behind `--` too, or it means something else. */
   readonly isEndless?: true;
+  /** Of all these, as they are told: those that only write or work elsewhere. Any other may start a program. */
+  readonly writing?: 'all' | readonly string[];
+  /** Those that may start one though `writing` is `all`. */
+  readonly starting?: readonly string[];
+  /** Of all these, as they are told: those whose value is a command for a shell. */
+  readonly commands?: readonly string[];
 }
 
 /** The options of a table among the words of a command, and the words that may turn out to be one. */
@@ -32,32 +42,60 @@ export function optionReaches(words: readonly ShellWord[], table: OptionTable, f
     const word = words[at] as ShellWord;
     if (word.value === '--' && table.isEndless !== true) break;
     if (words[at + 1]?.many === 'one' && table.takesNext?.includes(word.head)) at++;
-    const option = reachOf(word, table);
-    if (option !== undefined) reaches.push({ at, option });
-    else if (mayBeOption(word)) reaches.push({ at, option: word.text, maybe: true });
+    const found = optionIn(word, table);
+    if (found !== undefined) reaches.push(reachBy(found, at, words, table));
+    else if (mayBeOption(word)) {
+      reaches.push({ at, option: word.text, maybe: true, ...(table.writing === 'all' && { startsNothing: true }) });
+    }
   }
   return reaches;
 }
 
 /** Known too little to say that it is no option. */
-export function mayBeOption({ value, head, many }: ShellWord): boolean {
-  if (value !== undefined) return false;
+export function mayBeOption({ value, head, many, isGiven }: ShellWord): boolean {
+  if (value !== undefined || isGiven === true) return false;
   return head === '' || head === '-' || many === 'any' || (head.startsWith('-') && !head.includes('='));
 }
 
-function reachOf({ head }: ShellWord, table: OptionTable): string | undefined {
+/** An option, and where in its word its value would begin. */
+interface Option {
+  readonly option: string;
+  readonly valueFrom: number;
+}
+
+function optionIn({ head }: ShellWord, table: OptionTable): Option | undefined {
   if (!head.startsWith('-') || head === '-') return undefined;
   const { short = '', valued = '', long = [], exact = [] } = table;
   const named = head.split('=', 1)[0] as string;
-  if (exact.includes(named)) return named;
+  if (exact.includes(named)) return { option: named, valueFrom: named.length + 1 };
   if (head.startsWith('--')) {
     const name = named.slice(2);
-    const meant = name === '' ? undefined : long.find((one) => one.startsWith(name));
-    return meant === undefined ? undefined : `--${meant}`;
+    const meant =
+      name === '' ? undefined : (long.find((one) => one === name) ?? long.find((one) => one.startsWith(name)));
+    return meant === undefined ? undefined : { option: `--${meant}`, valueFrom: named.length + 1 };
   }
-  for (const letter of head.slice(1)) {
-    if (short.includes(letter)) return `-${letter}`;
+  for (let at = 1; at < head.length; at++) {
+    const letter = head[at] as string;
+    if (short.includes(letter)) return { option: `-${letter}`, valueFrom: at + 1 };
     if (valued.includes(letter)) return undefined;
   }
   return undefined;
 }
+
+function reachBy({ option, valueFrom }: Option, at: number, words: readonly ShellWord[], table: OptionTable): Reach {
+  const isWriting = table.writing === 'all' ? !table.starting?.includes(option) : table.writing?.includes(option);
+  if (isWriting) return { at, option, startsNothing: true };
+  if (!table.commands?.includes(option)) return { at, option };
+  const { value, head } = words[at] as ShellWord;
+  const isAttached = head.length > valueFrom || head[valueFrom - 1] === '=';
+  const next = words[at + 1];
+  const text = isAttached ? value?.slice(valueFrom) : next?.many === 'one' ? next.value : undefined;
+  return { at, option, ...runsOf(text) };
+}
+
+/** What a program hands to a shell, with words of its own behind it. */
+export const runsOf = (text: string | undefined): Pick<Reach, 'runs'> =>
+  text === undefined || text.trim() === '' ? {} : { runs: `${text} "$@"` };
+
+/** Whether something is started by it that is not seen among the commands of the line. */
+export const startsUnseen = ({ startsNothing, runs }: Reach): boolean => startsNothing !== true && runs === undefined;

@@ -12,8 +12,11 @@ export function reachSed(words: readonly ShellWord[]): Reach[] {
   const script = (word: ShellWord | undefined, at: number, from = 0) => {
     hasScript = true;
     if (word === undefined) return;
-    if (word.value === undefined) reaches.push({ at, option: word.text, maybe: true });
-    else if (!isPlainSed(word.value.slice(from))) reaches.push({ at, option: word.value.slice(from) });
+    const text = word.value?.slice(from);
+    if (text === undefined) reaches.push({ at, option: word.text, maybe: true });
+    else if (!isPlainSed(text)) {
+      reaches.push({ at, option: text, ...(isPlainSed(text, true) && { startsNothing: true }) });
+    }
   };
   const operands: number[] = [];
   for (let at = 1; at < words.length; at++) {
@@ -29,7 +32,10 @@ export function reachSed(words: readonly ShellWord[]): Reach[] {
       else script(words[++at], at);
     } else if (mayBeOption(word)) reaches.push({ at, option: word.text, maybe: true });
     else if (!head.startsWith('-') || head === '-') operands.push(at);
-    else if (!WITHOUT_VALUE.test(head)) reaches.push({ at, option: head.split('=', 1)[0] as string });
+    else if (!WITHOUT_VALUE.test(head)) {
+      const isInPlace = /^(?:-[nErszu]*i|--in-place(?:=|$))/.test(head);
+      reaches.push({ at, option: head.split('=', 1)[0] as string, ...(isInPlace && { startsNothing: true }) });
+    }
   }
   const [first] = operands;
   if (!hasScript && first !== undefined) script(words[first], first);

@@ -1,12 +1,13 @@
 /**
  * Whether a script of `sed` only prints, changes, joins and drops lines, or reads files: no `w`, no `e`. Where readings
- * differ (GNU, BSD), it is read as the one that runs more. Whatever is not understood is not plain.
+ * differ (GNU, BSD), it is read as the one that runs more. Whatever is not understood is not plain. With `mayWrite` it
+ * may write files too.
  */
-export function isPlainSed(script: string): boolean {
+export function isPlainSed(script: string, mayWrite = false): boolean {
   if (script.endsWith('\\')) return false;
   let at = 0;
   while (at < script.length) {
-    const next = afterOrder(script, at);
+    const next = afterOrder(script, at, mayWrite);
     if (next === undefined) return false;
     at = next;
   }
@@ -14,7 +15,7 @@ export function isPlainSed(script: string): boolean {
 }
 
 /** The place after one order and what ends it. */
-function afterOrder(script: string, from: number): number | undefined {
+function afterOrder(script: string, from: number, mayWrite: boolean): number | undefined {
   let at = skip(script, from, /[\s;}]*/y);
   if (at >= script.length) return at;
   const address = afterAddresses(script, at);
@@ -37,8 +38,13 @@ function afterOrder(script: string, from: number): number | undefined {
     case 't':
     case 'T':
       return afterEnd(script, skip(script, at, /[^\S\n]*[^\s;}]*/y));
-    case 's':
-      return afterEnd(script, afterPair(script, at, /[gpiIMm\d]*/y));
+    case 's': {
+      const end = afterPair(script, at, /[gpiIMm\d]*/y);
+      return mayWrite && end !== undefined && script[end] === 'w' ? afterLine(script, end) : afterEnd(script, end);
+    }
+    case 'w':
+    case 'W':
+      return mayWrite ? afterLine(script, at) : undefined;
     case 'y':
       return afterEnd(script, afterPair(script, at, /(?:)/y));
     default:

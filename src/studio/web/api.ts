@@ -1,4 +1,4 @@
-import type { Command, CommandResult, LogPage, Overview, SessionPlan, StreamMessages } from '../wire.js';
+import type { Command, CommandResult, LogPage, Overview, SessionPlan, StreamMessages, ToldSteps } from '../wire.js';
 
 /** As it stands in addresses. */
 const token = document.querySelector('meta[name=troupe-token]')?.getAttribute('content') ?? '';
@@ -36,6 +36,9 @@ export const fetchPlan = async (host: string, session: string): Promise<SessionP
 export const fetchLog = (host: string, session: string, after: number, limit?: number) =>
   ask<LogPage>(`${pathOf(host, session)}/log?after=${after}${limit === undefined ? '' : `&limit=${limit}`}`);
 
+export const fetchSteps = async (host: string, session: string, thread: string): Promise<ToldSteps> =>
+  (await ask<ToldSteps>(`${pathOf(host, session)}/steps?thread=${encodeURIComponent(thread)}`)).value;
+
 export const sendCommand = async (command: Command): Promise<CommandResult> =>
   (await ask<CommandResult>('command', { method: 'POST', body: JSON.stringify(command) })).value;
 
@@ -47,7 +50,7 @@ export interface StreamListener {
 /** Listens until it is called off; a lost connection is taken up again by itself, behind what was heard last. */
 export function openStream(host: string, session: string, after: number, listener: StreamListener): () => void {
   const source = new EventSource(`api/${pathOf(host, session)}/stream?after=${after}&token=${token}`);
-  for (const name of ['events', 'states', 'resync'] as const)
+  for (const name of ['events', 'states', 'hears', 'resync'] as const)
     source.addEventListener(name, ({ data }: MessageEvent<string>) => {
       listener.message(name, JSON.parse(data) as StreamMessages[typeof name], data.length);
     });

@@ -1,7 +1,7 @@
 import type { AgentEvent } from '../../contracts/index.js';
 import { createRunModel, type RunFold, type RunModel } from '../../kernel/run-model.js';
-import type { SessionPlan } from '../wire.js';
-import { fetchLog, fetchPlan, openStream, Refusal } from './api.js';
+import type { MachineStep, SessionPlan, StreamMessages } from '../wire.js';
+import { fetchLog, fetchPlan, fetchSteps, openStream, Refusal } from './api.js';
 import { Checkpoints } from './checkpoints.js';
 import { EventSegments, SEGMENT, type Segment } from './event-segments.js';
 import { Lanes } from './lanes.js';
@@ -111,6 +111,17 @@ export class SessionFeed {
     this.#loading.set(segment, loading);
   }
 
+  /** Fetches what the log tells of the steps of a thread's machines. */
+  async tellSteps(threadId: string): Promise<void> {
+    const { steps } = this;
+    try {
+      steps.tell(threadId, await fetchSteps(this.host, this.session, threadId));
+      if (steps === this.steps) this.#changed();
+    } catch {
+      // Those that are heard are shown without them.
+    }
+  }
+
   #startFor(seq: number): { readonly after: number; readonly run: RunFold } {
     const past = this.#past;
     const near = this.checkpoints.before(seq);
@@ -161,13 +172,15 @@ export class SessionFeed {
     this.#stop = openStream(this.host, this.session, this.segments.lastSeq, {
       connected: (isConnected) => {
         this.state = isConnected ? 'live' : 'lost';
+        if (!isConnected) this.steps.hearsNoMore(this.segments.lastSeq);
         this.#changed();
       },
       message: (name, data, characters) => {
         if (name === 'resync') this.#startAnew(data as { message?: unknown });
         else if (name === 'events') this.#take(data as readonly AgentEvent[], characters);
         else {
-          for (const step of data as Parameters<StepHistory['add']>[0][]) this.steps.add(step);
+          if (name === 'hears') this.steps.hearsFrom((data as StreamMessages['hears']).lastSeq);
+          else for (const step of data as readonly MachineStep[]) this.steps.add(step);
           this.#changed();
         }
       },

@@ -1,4 +1,4 @@
-import { type KeyboardEvent, type ReactNode, useState } from 'react';
+import { type KeyboardEvent, type ReactNode, useEffect, useState } from 'react';
 import { litStates, type StateValue } from '../../drawing/lit-states.js';
 import type { RunModel } from '../../kernel/run-model.js';
 import type { MachineStep } from '../wire.js';
@@ -22,7 +22,10 @@ export interface StatechartViewProps {
 export function StatechartView({ feed, model, threadId, seq }: StatechartViewProps): ReactNode {
   const [wanted, setWanted] = useState<string>();
   const [picked, setPicked] = useState<number>();
-  const { plan } = feed;
+  const { plan, steps: history } = feed;
+  // What was missed while nothing was heard is told by the log.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: anew for another history, and each time it is listened again
+  useEffect(() => void feed.tellSteps(threadId), [feed, threadId, history, history.stretches]);
   const thread = model.threads[threadId];
   if (plan === undefined) return <p className="empty">The machines of this session are being drawn…</p>;
   if (thread === undefined || Object.keys(plan.machines).length === 0)
@@ -38,10 +41,10 @@ export function StatechartView({ feed, model, threadId, seq }: StatechartViewPro
   );
   const machine = wanted !== undefined && names.includes(wanted) ? wanted : names[0];
   if (machine === undefined) return <p className="empty">There is no picture of this machine.</p>;
-  const until = seq === undefined ? undefined : feed.eventAt(seq)?.timestamp;
-  const steps = feed.steps
+  const steps = history
     .of(threadId)
-    .filter((step) => step.machine === machine && (until === undefined || step.at <= until));
+    .filter((step) => step.machine === machine && (seq === undefined || step.seq <= seq));
+  const left = history.leftOf(threadId);
   const at = Math.min(picked ?? steps.length - 1, steps.length - 1);
   const step = steps[at];
   const value = stateOf(step) ?? (machine === 'session' ? stateFromStatus(thread.status) : undefined);
@@ -83,9 +86,9 @@ export function StatechartView({ feed, model, threadId, seq }: StatechartViewPro
         <span className="quiet" role="status">
           {step === undefined
             ? value === undefined
-              ? 'This machine has not been heard of since the page was opened.'
+              ? 'This machine has not begun.'
               : `${oneLine(String(value), 60)}, as its events tell`
-            : `${at + 1} of ${steps.length} · ${oneLine(step.event, 60)} → ${oneLine(valueText(step.value), 80)}`}
+            : `${at + 1} of ${steps.length}${left > 0 ? ` (${left} older ones left out)` : ''} · ${oneLine(step.event, 60)} → ${oneLine(valueText(step.value), 80)}`}
         </span>
       </div>
       <div className="statechart-body">

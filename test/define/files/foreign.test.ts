@@ -96,8 +96,8 @@ describe('a Claude Code file', () => {
     });
     expect(notices.map((notice) => notice.replace(`${folder}/`, ''))).toEqual([
       'a.md:4:memory: has no counterpart here and is not used',
-      'a.md:5:skills: has no counterpart here and is not used',
       'a.md:6:something: has no counterpart here and is not used',
+      'a.md:5:skills: "one" is left out: there is no skill of that name',
     ]);
   });
 

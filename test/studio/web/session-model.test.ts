@@ -146,10 +146,38 @@ test('what goes on reaches up to now', () => {
 test('of the steps of machines the newest are kept', () => {
   const history = new StepHistory();
   for (let at = 0; at < 5_000; at++)
-    history.add({ threadId: 'a', machine: 'session', value: `v${at}`, event: 'e', at: '' });
+    history.add({ threadId: 'a', machine: 'session', value: `v${at}`, event: 'e', at: '', seq: at });
   expect(history.of('a').length).toBeLessThanOrEqual(600);
   expect(history.of('a').at(-1)?.value).toBe('v4999');
   expect(history.of('b')).toEqual([]);
+});
+
+test('steps that the log tells stand before and between those that were heard, none of them twice', () => {
+  const history = new StepHistory();
+  const step = (seq: number, value = 'running') => ({
+    threadId: 'a',
+    machine: 'session',
+    value,
+    event: `e${seq}`,
+    at: '',
+    seq,
+  });
+  const seqs = () => history.of('a').map(({ seq }) => seq);
+  history.hearsFrom(4);
+  for (const seq of [5, 6, 7]) history.add(step(seq));
+  expect(seqs()).toEqual([5, 6, 7]);
+  history.tell('a', { steps: [1, 2, 3, 4, 5, 6].map((seq) => step(seq)), left: 3 });
+  expect(seqs()).toEqual([1, 2, 3, 4, 5, 6, 7]);
+  expect(history.leftOf('a')).toBe(3);
+  expect(history.leftOf('b')).toBe(0);
+  history.hearsNoMore(7);
+  history.hearsFrom(10);
+  history.add(step(11));
+  history.tell('a', { steps: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11].map((seq) => step(seq)), left: 0 });
+  expect(seqs()).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
+  // One that was heard a little earlier than the log tells of it.
+  history.add({ ...step(12), seq: 10, event: 'e10' });
+  expect(history.of('a').filter(({ event }) => event === 'e10')).toHaveLength(1);
 });
 
 test('the tree lists parents before children, folds, and filters with what is above', () => {

@@ -1,0 +1,96 @@
+import { describe, expect, test } from 'vitest';
+import { parseCommands } from '../../../src/policy/shell/parse.js';
+import { plainLines, reachingLines } from './reaching-lines.js';
+import { judgeByRules, outcomeBy } from './shell-cases.js';
+
+const toolName = 'run_shell_command';
+const DENY = { toolName, decision: 'deny', commandPrefix: 'rm', priority: 1 } as const;
+const ASK = { ...DENY, decision: 'ask_user' } as const;
+const ALL = { toolName, decision: 'allow', allowRedirection: true } as const;
+
+describe('a command that is denied is not reached by way of another', () => {
+  test.each(reachingLines)('%s', async (line) => {
+    expect((await judgeByRules(line, [ALL, DENY])).outcome).not.toBe('allow');
+    expect((await judgeByRules(line, [DENY], 'autonomous')).outcome).not.toBe('allow');
+    expect((await judgeByRules(line, [ALL, ASK])).outcome).not.toBe('allow');
+    const byPattern = { toolName, decision: 'deny', commandRegex: 'rm( |$)', priority: 1 } as const;
+    expect((await judgeByRules(line, [byPattern], 'autonomous')).outcome).not.toBe('allow');
+  });
+
+  test.each(plainLines)('but %s is as allowed as it was', async (line) => {
+    expect((await judgeByRules(line, [DENY], 'autonomous')).outcome).toBe('allow');
+  });
+
+  test('without a rule that might be evaded nothing is asked', async () => {
+    for (const line of reachingLines) {
+      expect((await judgeByRules(line, [], 'autonomous')).outcome, line).toBe('allow');
+    }
+  });
+
+  test.each([
+    ["git -c alias.x='!rm -rf y' x", 'deny'],
+    ["git -c alias.x='push -f' x", 'ask_user'],
+    ["git -c core.sshCommand='nice rm y' fetch", 'deny'],
+    ["git clone --config=core.pager='rm x' u", 'deny'],
+    ["tar cf a --checkpoint-action=exec='cd x; rm y' f", 'deny'],
+    ["rsync -e 'ssh -p 22' a h:b", 'allow'],
+    ["ssh host 'cd x && rm y'", 'deny'],
+    ["ssh -p 22 host ls ';' rm x", 'deny'],
+    ["su -c 'rm x'", 'deny'],
+    ["man -P 'env' ls", 'ask_user'],
+    ['git -c core.pager=sh log', 'ask_user'],
+  ])('the text that a program gives to a shell is read: %s → %s', async (line, outcome) => {
+    expect((await judgeByRules(line, [ALL, DENY])).outcome).toBe(outcome);
+  });
+
+  test('a deny of two words is found behind an alias too', async () => {
+    const push = { ...DENY, commandPrefix: 'git push' };
+    expect((await judgeByRules("git -c alias.x='push -f' x", [ALL, push])).outcome).toBe('deny');
+    expect((await judgeByRules('wrapper git push', [ALL, push])).outcome).toBe('ask_user');
+    expect((await judgeByRules('wrapper git pull', [ALL, push])).outcome).toBe('allow');
+  });
+
+  test('what a program would run is told to who is asked', () => {
+    const texts = parseCommands("git -c core.pager='less -R' log").map(({ text }) => text);
+    expect(texts).toEqual(["git -c core.pager='less -R' log", 'less -R "$@"']);
+  });
+});
+
+describe('what writes a file, or starts another program, is not covered by the name of the program', () => {
+  test.each([
+    ['git bundle', 'git bundle create M HEAD'],
+    ['git archive', 'git archive -o M HEAD'],
+    ['tar', 'tar cf M .'],
+    ['tar', 'tar -czf M .'],
+    ['tar', 'tar --create --file=M .'],
+    ['tar', 'tar xf a.tar'],
+    ['tar', 'tar --extract -f a.tar'],
+    ['pytest', 'pytest --junitxml=M'],
+    ['docker', 'docker run alpine touch M'],
+    ['docker', 'docker save -o M x'],
+    ['kubectl', 'kubectl exec p -- touch M'],
+    ['ssh', 'ssh host touch M'],
+    ['ssh host ls', "ssh host ls ';' touch M"],
+    ['npx', 'npx touch M'],
+    ['valgrind', 'valgrind touch M'],
+    ['ld.so', 'ld.so /bin/touch M'],
+    ['clang', 'clang -o M f.c'],
+  ])('%s: %s', async (prefix, line) => {
+    expect(await outcomeBy(line, [prefix])).toBe('ask_user');
+  });
+
+  test.each([
+    ['git bundle create', 'git bundle create M HEAD'],
+    ['git bundle', 'git bundle verify a'],
+    ['tar', 'tar tf a.tar'],
+    ['tar', 'tar -tvf a.tar'],
+    ['tar xf', 'tar xf a.tar'],
+    ['pytest', 'pytest -x -k name'],
+    ['docker', 'docker ps -a'],
+    ['docker run', 'docker run alpine ls'],
+    ['npx vitest', 'npx vitest run'],
+    ['ssh host', 'ssh host'],
+  ])('%s: %s is allowed', async (prefix, line) => {
+    expect(await outcomeBy(line, [prefix])).toBe('allow');
+  });
+});
