@@ -185,8 +185,9 @@ function createProgram({
     .option('--run <events>', 'lay a run over the team: its events as JSON lines, as run --json prints them')
     .action(async (file: string, options: { format: string; states?: boolean; machine?: string; run?: string }) => {
       const { graphCommand } = await import('./graph.js');
-      const { loadDefinition } = await import('./parts.js');
-      done(await graphCommand((await loadDefinition(file, io)).definition, options, io));
+      const { loadDefinition, readBackends } = await import('./parts.js');
+      const { definition } = await loadDefinition(file, io);
+      done(await graphCommand(await readBackends(definition), options, io));
     });
 
   const policy = command(

@@ -9,6 +9,7 @@ import { type ChildInput, childInput, isThenable, recordDecision } from './child
 import { concludeRun, noteOutcome } from './conclude.js';
 import { type ChildOutcome, type CrewState, newCrewState } from './crew-state.js';
 import { abortStop, stopRun } from './end-run.js';
+import { readyExecutor } from './executors.js';
 import { publishFault } from './fault.js';
 import { decideEdges } from './graph-edges.js';
 import { graphInput } from './graph-input.js';
@@ -209,7 +210,14 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
     if (past === undefined) announceChild(job, child, threadId);
     else givePast(child, past);
     child.actor = spawn(child);
-    if (past?.isInitialized !== true) publishInitialize(child);
+    if (crew.prepared?.index === job.index && start !== undefined) {
+      crew.prepared.give(child);
+      crew.prepared = undefined;
+    }
+    if (past?.isInitialized !== true) {
+      readyExecutor(child);
+      publishInitialize(child);
+    }
     if (start === undefined) {
       // A composition that a conversation was handed over to speaks through its children.
       if (!isHierarchy && thread.preloaded > 0)
@@ -217,10 +225,6 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
       beginRun(child, job.input as ChildInput);
     } else {
       activate(thread, crew, child, start);
-      if (crew.prepared?.index === job.index) {
-        crew.prepared.give(child);
-        crew.prepared = undefined;
-      }
       beginRun(child, start.input, { role: start.role });
     }
     if (thread.parent?.crew?.blocked?.has(thread)) noteBlocked(thread);

@@ -20,7 +20,7 @@ export async function loadCode(path: string): Promise<{ definition: AgentDefinit
       moduleCache: false,
       // With it jiti would wrap the promises that stand for our modules.
       interopDefault: false,
-      virtualModules: await ownModules(),
+      virtualModules: await ownModules(absolute),
     });
     const module = await jiti.import<Record<string, unknown>>(absolute);
     const exported = module.default;

@@ -2,15 +2,8 @@ import { randomUUID } from 'node:crypto';
 import type { StreamResponse, TaskPushNotificationConfig } from '@a2a-js/sdk';
 import type { PushNotificationStore, ServerCallContext } from '@a2a-js/sdk/server';
 import type { Clock } from '../../contracts/index.js';
-import { type Problem, throwProblems } from '../../kernel/errors.js';
+import { addressOf } from './push-options.js';
 import { nameOf } from './task-store.js';
-
-/** Where a caller may have the news of its tasks sent. */
-export interface PushOptions {
-  /** Origins (`https://caller.example`) that notifications may go to; nothing is sent anywhere else. */
-  origins: readonly string[];
-  fetch?: typeof fetch;
-}
 
 /** What is sent: its body, by the version of the protocol that the caller spoke. */
 export type Serialize = (version: string, event: StreamResponse) => { body: string; contentType: string };
@@ -32,18 +25,6 @@ const MOST_WAITING = 32;
 const ATTEMPTS = 3;
 const FIRST_WAIT_MS = 500;
 const TIMEOUT_MS = 5_000;
-const LONGEST_URL = 2_000;
-
-/** Throws `INVALID_OPTION` for what is no origin. */
-export function originsOf({ origins }: PushOptions): ReadonlySet<string> {
-  const problems: Problem[] = origins.flatMap((given): Problem[] =>
-    originOf(given) === given
-      ? []
-      : [{ code: 'INVALID_OPTION', path: 'push.origins', message: `${given} is no origin, such as https://a.example` }],
-  );
-  throwProblems(problems, 'INVALID_OPTION');
-  return new Set(origins);
-}
 
 /**
  * Tells callers of their tasks where they asked for it: each target gets its news in order, up to three times until it
@@ -167,14 +148,3 @@ function credentialsOf({ token, authentication }: TaskPushNotificationConfig): R
     ...(scheme !== '' && credentials !== '' && { authorization: `${scheme} ${credentials}` }),
   };
 }
-
-function addressOf(url: string): URL | undefined {
-  try {
-    const address = new URL(url);
-    return url.length <= LONGEST_URL && /^https?:$/.test(address.protocol) ? address : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-const originOf = (url: string): string | undefined => addressOf(url)?.origin;
