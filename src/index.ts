@@ -11,6 +11,7 @@ export const createHost = (options: HostOptions = {}): Host => createHostFrom(bu
 export type * from './contracts/index.js';
 export { agent } from './define/agent.js';
 export type { CompositionDefinition } from './define/composition.js';
+export { type Extension, openExtension } from './define/extension/open-extension.js';
 export { graph } from './define/graph.js';
 export type { NodeContext, NodeFunction } from './define/graph-types.js';
 export { hierarchical } from './define/hierarchical.js';
