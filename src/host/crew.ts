@@ -9,7 +9,6 @@ import { type ChildInput, childInput, isThenable, recordDecision } from './child
 import { concludeRun, noteOutcome } from './conclude.js';
 import { type ChildOutcome, type CrewState, newCrewState } from './crew-state.js';
 import { abortStop, stopRun } from './end-run.js';
-import { readyExecutor } from './executors.js';
 import { publishFault } from './fault.js';
 import { decideEdges } from './graph-edges.js';
 import { graphInput } from './graph-input.js';
@@ -214,10 +213,7 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
       crew.prepared.give(child);
       crew.prepared = undefined;
     }
-    if (past?.isInitialized !== true) {
-      readyExecutor(child);
-      publishInitialize(child);
-    }
+    if (past?.isInitialized !== true) publishInitialize(child);
     if (start === undefined) {
       // A composition that a conversation was handed over to speaks through its children.
       if (!isHierarchy && thread.preloaded > 0)

@@ -29,23 +29,6 @@ export function createExecutor(thread: Thread): Executor {
   return executor;
 }
 
-/** What is driven by these declares nothing of its own. */
-const PLAIN: ReadonlySet<string> = new Set(['local', 'composition']);
-
-/**
- * Makes what drives a child before its session begins, so that it begins with what it can really do. Where that cannot be
- * made, its first turn says why.
- */
-export function readyExecutor(thread: Thread): void {
-  const { descriptor } = thread.agent.driver;
-  if (thread.executor !== undefined || thread.agent.behaviour !== 'turn' || PLAIN.has(descriptor.executor)) return;
-  try {
-    thread.executor = createExecutor(thread);
-  } catch {
-    // Made once more, and told, by the turn.
-  }
-}
-
 /** The same before there is a thread; `threadOf` is asked once something is to happen in its name. */
 export function prepareExecutor(tree: Tree, agent: CompiledAgent, threadOf: () => Thread): Executor {
   const { descriptor } = agent.driver;

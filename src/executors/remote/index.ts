@@ -12,6 +12,7 @@ import { TaskReader } from './task-reader.js';
 
 export type { PushInbox, RemoteAuth, RemoteBackend } from './backend.js';
 
+const CAPABILITIES = ['streaming', 'elicitation', 'pause_resume', 'cancellation', 'multi_turn', 'stream_end_events'];
 const DEFAULT_POLL_MS = 1_000;
 /** Where the peer tells of news: for news that gets lost. */
 const PUSHED_POLL_MS = 30_000;
@@ -24,19 +25,14 @@ const TASK_ID_MS = 1_000;
  * Drives an agent that speaks A2A (version 1, and 0.3) over HTTP. It runs its own model and tools: it is refused unless a
  * policy rule grants it. `@a2a-js/sdk` is an optional peer, loaded with the first turn.
  */
-export const remoteExecutor: ExecutorCreator = (descriptor, { definition }) =>
-  new RemoteAgent(readBackend(definition.backend, descriptor.name));
+export const remoteExecutor: ExecutorCreator = Object.assign<ExecutorCreator, { capabilities: readonly string[] }>(
+  (descriptor, { definition }) => new RemoteAgent(readBackend(definition.backend, descriptor.name)),
+  { capabilities: CAPABILITIES },
+);
 
 class RemoteAgent implements Executor {
   readonly opaque = true;
-  readonly capabilities = [
-    'streaming',
-    'elicitation',
-    'pause_resume',
-    'cancellation',
-    'multi_turn',
-    'stream_end_events',
-  ];
+  readonly capabilities = CAPABILITIES;
   /** The host fires these around the run; of what happens inside nothing is seen here. */
   readonly hookPoints = ['before_run', 'after_run', 'before_agent', 'after_agent', 'on_user_message', 'on_event'];
   #connecting: Promise<Connection> | undefined;
