@@ -210,6 +210,7 @@ export function beginRun(
     calls: [],
     inbox: [{ kind: 'message', content: input.content, input: input.value }],
     lastText: '',
+    lastPieces: undefined,
     lastMessageId: '',
     ending: undefined,
     handedOverBy: undefined,
