@@ -102,9 +102,10 @@ const CAPABILITIES = [
 ];
 
 /** What the session can really do: less than its agent declares where its executor says so. */
-function capabilitiesOf({ agent, executor }: Thread): string[] {
-  const declared = agent.driver.descriptor.capabilities;
-  const able = executor?.capabilities;
+function capabilitiesOf({ agent, executor, tree }: Thread): string[] {
+  const { capabilities: declared, executor: type } = agent.driver.descriptor;
+  // What drives a child is made with its first turn.
+  const able = executor === undefined ? tree.host.executors.get(type)?.capabilities : executor.capabilities;
   if (able === undefined) return declared ?? CAPABILITIES;
   return declared === undefined ? [...able] : declared.filter((capability) => able.includes(capability));
 }
@@ -210,6 +211,7 @@ export function beginRun(
     calls: [],
     inbox: [{ kind: 'message', content: input.content, input: input.value }],
     lastText: '',
+    lastPieces: undefined,
     lastMessageId: '',
     ending: undefined,
     handedOverBy: undefined,

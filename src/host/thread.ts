@@ -106,6 +106,8 @@ export interface RunRecord {
   inbox: SessionStreamData[];
   /** Text of the last agent message, and what it belongs to. */
   lastText: string;
+  /** What is still to be joined to it: `lastTextOf` does. */
+  lastPieces: string[] | undefined;
   lastMessageId: string;
   /** What a built-in tool asked for: the run ends after this turn's calls. */
   ending: RunEnding | undefined;

@@ -82,6 +82,7 @@ function recordOf(thread: Thread, past: ThreadPast, input: AgentEvent<'message'>
     calls: [],
     inbox: past.inbox,
     lastText: past.lastText,
+    lastPieces: undefined,
     lastMessageId: past.lastMessageId,
     ending: undefined,
     handedOverBy: undefined,
@@ -186,6 +187,7 @@ function discard(thread: Thread, run: RunRecord, { messageId, calls, inbox }: Tu
   run.turns--;
   run.inbox = inbox;
   run.lastText = '';
+  run.lastPieces = undefined;
   publish(thread, { type: 'custom', kind: 'interrupted', data: { messageId }, source: 'host' });
   for (const call of calls) closeCall(thread, call, 'the process ended before the model had asked for all its calls');
 }
