@@ -49,7 +49,7 @@ export interface Project {
 
 /**
  * Reads what a folder and its user bring: agents in `.troupe/agents` and `~/.troupe/agents`, hooks and MCP servers in
- * `hooks.yaml` and `settings.yaml` there, the policy of the folder, and what extensions of the user bring. Nothing of it
+ * `hooks.yaml` and `settings.yaml` there, `policy.toml` of both, and what extensions of the user bring. Nothing of it
  * runs. What a folder brings counts only when the folder is trusted and the thing is as it was acknowledged. Rejects
  * with every fault of what is trusted, with a clash of names, and with `NOT_TRUSTED` for a policy that has changed in a
  * trusted folder: to leave it out would lift its denials.

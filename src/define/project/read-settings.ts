@@ -1,8 +1,9 @@
 import { dirname, join } from 'node:path';
 import type { HookPoint } from '../../contracts/index.js';
-import { type CommandHookOptions, commandHook } from '../../hooks/command.js';
+import type { CommandHookOptions } from '../../hooks/command.js';
 import type { Problem } from '../../kernel/errors.js';
 import { didYouMean } from '../../kernel/text.js';
+import { commandHook } from '../command-hook.js';
 import { readDocument } from '../files/document.js';
 import { type RawMap, type RawNode, snakeCase, toPlain } from '../files/raw.js';
 import type { HookItem, ServerItem } from './items.js';

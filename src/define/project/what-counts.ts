@@ -1,6 +1,6 @@
 import type { AnyHookDefinition, ToolDefinition } from '../../contracts/index.js';
-import { commandHook } from '../../hooks/command.js';
 import { type Problem, TroupeError, throwProblems } from '../../kernel/errors.js';
+import { commandHook } from '../command-hook.js';
 import { attributed, ownTool } from '../extension/own-names.js';
 import { loadToolCode } from '../files/code.js';
 import { type LoadedAgent, loadAgentFile } from '../files/load.js';
