@@ -92,7 +92,7 @@ function missingTools(definition: AgentDefinition, path: string, hostTools: read
   const said = new Set<string>();
   return named.flatMap(({ name, key }) => {
     // What an extension brings is known once it is trusted.
-    if (typeof name !== "string" || known.includes(name) || name.startsWith("ext:") || said.has(name)) return [];
+    if (typeof name !== 'string' || known.includes(name) || name.startsWith('ext:') || said.has(name)) return [];
     said.add(name);
     const message = `no tool "${name}"${didYouMean(name, known)}; the host has ${hostTools.join(', ') || 'none'}`;
     return [{ code: 'UNKNOWN_TOOL', path: `${path}.${key}`, message }];
