@@ -202,7 +202,8 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
     async inspectServer(serverOptions = {}) {
       if (core.isClosing)
         throw new TroupeError({ code: 'HOST_CLOSED', message: 'this host is closed; make a new one' });
-      const server = await parts.studio([createInspection(core, host, root, audience)], serverOptions);
+      const others = Object.entries(serverOptions.hosts ?? {}).map(([name, other]) => inspectionOf(other, name));
+      const server = await parts.studio([inspectionOf(host, serverOptions.name), ...others], serverOptions);
       servers.add(server);
       return {
         url: server.url,
@@ -225,7 +226,17 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
     [Symbol.asyncDispose]: () => host.close(),
   };
   let closing: Promise<void> | undefined;
+  inspectable.set(host, (name) => createInspection(core, host, root, audience, name));
   return host;
+}
+
+/** How each host is looked into from outside. */
+const inspectable = new WeakMap<Host, (name: string | undefined) => HostInspection>();
+
+function inspectionOf(host: Host, name: string | undefined): HostInspection {
+  const inspection = inspectable.get(host)?.(name);
+  if (inspection !== undefined) return inspection;
+  throw new TroupeError({ code: 'INVALID_OPTION', message: `hosts: "${name}" is no host; make it with createHost` });
 }
 
 /** Once: something that only looks on has broken, and every session that is open hears of it. */
