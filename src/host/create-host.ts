@@ -177,8 +177,15 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
     run: (agent, input, runOptions = {}) => startRun(core, agent as AgentDefinition, input as string, runOptions),
     session: (agent, runOptions = {}) => createSession(core, agent as AgentDefinition, runOptions),
     resume: (sessionId, resumeOptions = {}) => resumeRun(core, sessionId, resumeOptions),
-    fork: (sessionId, forkOptions = {}) => forkSession(core, sessionId, forkOptions),
-    rewind: (sessionId, rewindOptions) => rewindSession(core, sessionId, rewindOptions),
+    async fork(sessionId, forkOptions = {}) {
+      const fork = await forkSession(core, sessionId, forkOptions);
+      core.watch?.tell(fork.sessionId);
+      return fork;
+    },
+    async rewind(sessionId, rewindOptions) {
+      await rewindSession(core, sessionId, rewindOptions);
+      core.watch?.tell(sessionId);
+    },
     attach: (sessionId, { after } = {}) => attach(core, sessionId, { after }),
     list: async (agentName) => core.store.list(agentName, { appName: core.appName }),
     async delete(sessionId) {
@@ -192,6 +199,7 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
         });
       }
       await core.store.delete(sessionId);
+      core.watch?.tell(sessionId);
     },
     registerExecutor: (type: ExecutorType, creator: ExecutorCreator) => {
       if (executors.has(type)) {

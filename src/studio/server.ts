@@ -44,9 +44,6 @@ export async function serveStudio(
 }
 
 class Studio {
-  /** Of the pages that look at the overview. */
-  readonly #lookers = new Set<() => void>();
-
   constructor(
     private readonly inspections: ReadonlyMap<string, HostInspection>,
     private readonly remotes: readonly RemoteStudio[],
@@ -120,8 +117,6 @@ class Studio {
     const inspection = this.inspections.get(String(command?.host));
     if (inspection === undefined) throw new TroupeError({ code: 'INVALID_OPTION', message: 'no such host' });
     const result = await obey(command, inspection);
-    // A fork is nothing that happens in a session.
-    for (const tell of this.#lookers) tell();
     json(visit, 200, result);
   }
 
@@ -176,9 +171,7 @@ class Studio {
       timer.unref();
     };
     const off = [...this.inspections.values(), ...this.#remotesFor(visit)].map((one) => one.onChange(soon));
-    this.#lookers.add(soon);
     response.on('close', () => {
-      this.#lookers.delete(soon);
       clearTimeout(timer);
       for (const end of off) end();
     });
