@@ -146,19 +146,32 @@ async function growth() {
   return { value: median(late) / median(early), samples: late.length, earlyMs: median(early), lateMs: median(late) };
 }
 
-/** Pairs of runs, with and without ten observers, one after the other. */
+/** ms of wall clock and of processor time from `from` on. */
+const stopwatch = () => {
+  const from = performance.now();
+  const cpu = process.cpuUsage();
+  return () => ({ wall: performance.now() - from, cpu: usedSince(cpu) / 1_000 });
+};
+
+/**
+ * Pairs of runs, with and without ten observers, one after the other; each begins without what the last one left to the
+ * collector. `row.part`: to the end of the run, or to that of its observers.
+ */
 async function observers() {
   const run = await make();
-  const pairs = quick ? 6 : 20;
-  const [without, withTen] = [[], []];
-  for (let i = 0; i < pairs + 3; i++) {
-    const alone = await run(0);
-    const observed = await run(10);
-    if (i < 3) continue;
-    without.push(alone);
-    withTen.push(observed);
+  const pairs = quick ? 30 : 100;
+  const taken = { 0: [], 10: [] };
+  for (let i = 0; i < pairs + 10; i++) {
+    for (const count of [0, 10]) {
+      globalThis.gc({ type: 'minor' });
+      const times = await run(count, stopwatch());
+      if (i >= 10) taken[count].push(times);
+    }
   }
-  return { value: median(withTen) / median(without), samples: pairs, withoutMs: median(without) };
+  const ms = (count, part, time) => median(taken[count].map((times) => times[part][time]));
+  const over = (time) => ms(10, row.part, time) / ms(0, row.part, time);
+  const [withoutMs, withMs] = [ms(0, row.part, 'wall'), ms(10, row.part, 'wall')];
+  return { value: over('wall'), cpu: over('cpu'), samples: pairs, withoutMs, withMs };
 }
 
 /** Pairs of runs, one looked at in Studio and one not. */

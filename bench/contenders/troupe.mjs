@@ -205,24 +205,33 @@ export const open10000 = async () => {
   };
 };
 
-/** ms until the run itself has ended; its observers may lag and are waited for after that. */
+/**
+ * One run with so many observers; resolves with its end and theirs, as `since` tells. Each must have seen all that the
+ * consumer has.
+ */
 export const observed = () => {
   const own = host();
   const definition = one('one', chunking);
-  return async (observers) => {
-    const from = performance.now();
+  return async (observers, since) => {
     const run = own.run(definition, PROMPT);
-    const watching = Array.from({ length: observers }, async () => {
-      let seen = 0;
-      for await (const _ of own.attach(run.sessionId)) seen++;
-      return seen;
-    });
-    await read(run, answers);
-    const took = performance.now() - from;
-    for (const seen of await Promise.all(watching)) if (seen === 0) throw new Error('an observer saw nothing');
-    return took;
+    const watching = Array.from({ length: observers }, () => countAll(own.attach(run.sessionId)));
+    const consumed = await countAll(run);
+    const { ok } = await run.result;
+    const ended = since();
+    const all = await Promise.all(watching);
+    const drained = since();
+    if (!ok || consumed < CHUNKS) throw new Error(`the consumer saw ${consumed} events`);
+    for (const seen of all) if (seen !== consumed) throw new Error(`an observer saw ${seen} of ${consumed} events`);
+    await own.delete(run.sessionId);
+    return { ended, drained };
   };
 };
+
+async function countAll(events) {
+  let seen = 0;
+  for await (const _ of events) seen++;
+  return seen;
+}
 
 /** Says its answers in parts, each after some time, the first of them not before it may. */
 const streaming = (mayBegin, ms) =>

@@ -75,7 +75,12 @@ function createProgram({
     .option('--store <dir>', 'the directory that keeps the session (default: .troupe)')
     .option('--ephemeral', 'keep nothing')
     .option('--studio', 'show the run in a local web page, and keep that open until Ctrl-C')
-    .option('--trust', 'trust what the folder brings (hooks, agents, policy, MCP servers), for this run')
+    .option(
+      '--extension <folder>',
+      'an extension that takes part, once it is trusted; may be given more than once',
+      collect,
+    )
+    .option('--trust', 'trust what the folder and extensions bring (hooks, agents, policy, MCP servers), for this run')
     .option('--json', 'print the events as JSON lines on stdout, and nothing else there')
     .option('-y, --yes', 'say yes to every tool that asks for confirmation')
     .option('--no', 'say no to every tool that asks for confirmation')
@@ -101,7 +106,12 @@ function createProgram({
     .option('--session <id>', 'a stored session to go on with')
     .option('--store <dir>', 'the directory that keeps the session (default: .troupe)')
     .option('--ephemeral', 'keep nothing')
-    .option('--trust', 'trust what the folder brings (hooks, agents, policy, MCP servers), for this chat')
+    .option(
+      '--extension <folder>',
+      'an extension that takes part, once it is trusted; may be given more than once',
+      collect,
+    )
+    .option('--trust', 'trust what the folder and extensions bring (hooks, agents, policy, MCP servers), for this chat')
     .option('--studio', 'show the session in a local web page as long as the chat goes on')
     .option('--json', 'print the events as JSON lines on stdout, and nothing else there')
     .option('-y, --yes', 'say yes to every tool that asks for confirmation')
@@ -118,6 +128,7 @@ function createProgram({
     .option('--port <number>', 'the port to listen on (default: any that is free)')
     .option('--host <address>', 'the address to listen on (default: 127.0.0.1; any other needs a token)')
     .option('--token-env <name>', 'the environment variable that holds the token which callers must show')
+    .option('--push-origin <origin>', 'where callers may have news sent; may be given more than once', collect)
     .option('--public-url <url>', 'the address that callers use, where it is another')
     .option('--script <file>', 'answer every model call from a script (YAML or JSON): no key, no network')
     .option('--root <folder>', 'the folder that workspace tools may read (default: the current one)')
@@ -185,8 +196,9 @@ function createProgram({
     .option('--run <events>', 'lay a run over the team: its events as JSON lines, as run --json prints them')
     .action(async (file: string, options: { format: string; states?: boolean; machine?: string; run?: string }) => {
       const { graphCommand } = await import('./graph.js');
-      const { loadDefinition } = await import('./parts.js');
-      done(await graphCommand((await loadDefinition(file, io)).definition, options, io));
+      const { loadDefinition, readBackends } = await import('./parts.js');
+      const { definition } = await loadDefinition(file, io);
+      done(await graphCommand(await readBackends(definition), options, io));
     });
 
   const policy = command(
@@ -389,6 +401,7 @@ interface RunFlags {
   models?: string;
   maxBudgetUsd?: string;
   root?: string;
+  extension?: string[];
   store?: string;
   ephemeral?: boolean;
   studio?: boolean;
@@ -438,7 +451,8 @@ Without a terminal every line of stdin is a message, and a run that does not com
 The exit code is that of the last run.${exitCodeHelp}`;
 
 const trustHelp = `
-What a folder brings in .troupe (agents, hooks.yaml, settings.yaml with MCP servers, policy.toml) counts only when the
+What a folder brings in .troupe (agents, skills, hooks.yaml, settings.yaml with MCP servers, policy.toml), or as an
+extension (a folder with troupe-extension.json), counts only when the
 folder is trusted, and while each thing is as it was then: what is new or changed is asked about again. Without a
 terminal and without --yes nothing is changed. Trust is kept in ~/.troupe/trust.json.`;
 

@@ -54,6 +54,8 @@ class HookChain implements LifecycleInterceptor {
   readonly #points: ReadonlySet<string>;
   readonly #schedule: Schedule;
   readonly #sources: readonly Source[];
+  /** What ends the wait for each call that is not answered. */
+  readonly #timers = new Set<() => void>();
   /** Calls that have read their signal and are not answered. */
   readonly #open = new Set<Call>();
 
@@ -79,10 +81,18 @@ class HookChain implements LifecycleInterceptor {
     return OBSERVER_POINTS.has(point) ? this.#tellAll(links, outcome) : this.#askInOrder(links, outcome, 0);
   }
 
+  cancel(sessionId: string, threadId: string | undefined, reason: string): void {
+    for (const call of [...this.#open])
+      if (call.isOf(sessionId, threadId)) call.abort(`the run is being stopped: ${reason}`);
+  }
+
   async close(): Promise<void> {
     const open = [...this.#open];
     for (const call of open) call.abort('the host is being closed');
-    await within(CLOSE_MS, Promise.allSettled(open.map(({ answer }) => answer)));
+    if (open.length > 0) await within(CLOSE_MS, Promise.allSettled(open.map(({ answer }) => answer)));
+    // Nobody waits any more for what still has not answered.
+    for (const cancel of this.#timers) cancel();
+    this.#timers.clear();
     await Promise.all(this.#sources.map((source) => ('close' in source ? source.close?.() : undefined)));
   }
 
@@ -116,7 +126,7 @@ class HookChain implements LifecycleInterceptor {
   }
 
   #call(link: Link, point: string, payload: Payload): Said | Promise<Said> {
-    const call = new Call(this.#open);
+    const call = new Call(this.#open, payload);
     try {
       const said = link.call(point, payload, call);
       if (isThenable(said)) return this.#inTime(point, link, Promise.resolve(said), call);
@@ -133,6 +143,7 @@ class HookChain implements LifecycleInterceptor {
     return new Promise((resolve) => {
       const settle = (said: Said) => {
         cancel();
+        this.#timers.delete(cancel);
         resolve(said);
       };
       call.answer = answer.finally(() => call.end());
@@ -141,6 +152,7 @@ class HookChain implements LifecycleInterceptor {
         call.abort(fault);
         settle({ fault });
       }, timeoutMs);
+      this.#timers.add(cancel);
       call.answer.then(
         (said) => settle(read(point, label, said)),
         (thrown) => settle(failed(label, thrown)),

@@ -1,6 +1,6 @@
 import type { AgentEvent, SessionHandle } from '../contracts/index.js';
 import { TroupeError } from '../kernel/errors.js';
-import type { MergeReader } from '../kernel/merge-reader.js';
+import type { Observer } from '../kernel/observers.js';
 import { assertSessionId } from '../kernel/session-id.js';
 import { waitFor } from './durable-reader.js';
 import { followLog } from './follow-log.js';
@@ -14,49 +14,183 @@ type Position = number | string | undefined;
  * What the log has after a point, then live, with no gap and no double. A reader that falls far behind goes on from
  * the log: it misses increments and tool updates then, no message. Ends after the root's `stream_end` if no run follows.
  */
-export async function* attach(
+export const attach = (
   host: HostCore,
   sessionId: string,
   options: { after?: number | string | undefined },
-): AsyncGenerator<AgentEvent> {
-  assertSessionId(sessionId);
-  const { after } = options;
-  if (typeof after === 'number' && !Number.isFinite(after)) {
-    throw new TroupeError({
-      code: 'INVALID_OPTION',
-      message: `after: ${after} is no position; give a seq or an event id`,
+): AsyncIterableIterator<AgentEvent> => new Attached(host, sessionId, options.after);
+
+type Step = IteratorResult<AgentEvent, void>;
+const DONE: Step = { done: true, value: undefined };
+
+/**
+ * By hand: what an async generator does with each event costs more than the event, and here one that is there takes one
+ * promise. Like a generator it begins when it is first asked, and answers in the order in which it was.
+ */
+class Attached implements AsyncIterableIterator<AgentEvent> {
+  #state: 'new' | 'past' | 'live' | 'over' = 'new';
+  /** What comes before the live events. */
+  #past: AsyncIterator<AgentEvent> | undefined;
+  /** Nothing: the session is not open here, and all that there is is past. */
+  #tree: Tree | undefined;
+  #live: Observer | undefined;
+  /** Everything up to this `seq` has been given. */
+  #last = 0;
+  #isLost = false;
+  /** What was given last may be the last of all. */
+  #mayEnd = false;
+  #turn: Promise<void> | undefined;
+
+  constructor(
+    private readonly host: HostCore,
+    private readonly sessionId: string,
+    private readonly after: Position,
+  ) {}
+
+  next(): Promise<Step> {
+    if (this.#state === 'live' && this.#turn === undefined && !this.#mayEnd) {
+      const event = this.#take();
+      if (event !== undefined) {
+        const durable = waitFor(this.#tree as Tree, event);
+        const step = this.#given(event);
+        return durable === undefined ? Promise.resolve(step) : this.#inTurn(() => durable.then(() => step));
+      }
+    }
+    return this.#inTurn(() => this.#step());
+  }
+
+  async return(): Promise<Step> {
+    await this.#end();
+    return DONE;
+  }
+
+  async throw(thrown: unknown): Promise<Step> {
+    await this.#end();
+    throw thrown;
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#end();
+  }
+
+  #inTurn(act: () => Promise<Step>): Promise<Step> {
+    const turn = this.#turn === undefined ? act() : this.#turn.then(act);
+    const settle = () => {
+      if (this.#turn === settled) this.#turn = undefined;
+    };
+    const settled = turn.then(settle, settle);
+    this.#turn = settled;
+    return turn;
+  }
+
+  async #step(): Promise<Step> {
+    try {
+      for (;;) {
+        const step = this.#state === 'live' ? await this.#fromLive() : await this.#beforeLive();
+        if (this.#state === 'over') return DONE;
+        if (step !== undefined) return step;
+      }
+    } catch (thrown) {
+      await this.#end();
+      throw thrown;
+    }
+  }
+
+  /** Nothing: there was a step to take, and there are more. */
+  async #beforeLive(): Promise<Step | undefined> {
+    if (this.#state === 'new') return this.#begin();
+    const step = await this.#past?.next();
+    if (step?.done === false) return step;
+    this.#past = undefined;
+    if (this.#state === 'over') return undefined;
+    if (this.#tree === undefined) return this.#end();
+    this.#state = 'live';
+    return undefined;
+  }
+
+  async #begin(): Promise<undefined> {
+    const { host, sessionId, after } = this;
+    assertSessionId(sessionId);
+    if (typeof after === 'number' && !Number.isFinite(after)) {
+      throw new TroupeError({
+        code: 'INVALID_OPTION',
+        message: `after: ${after} is no position; give a seq or an event id`,
+      });
+    }
+    const opening = host.opening.get(sessionId);
+    if (opening !== undefined) await opening.catch(() => {});
+    if (this.#state === 'over') return;
+    const tree = host.trees.get(sessionId);
+    this.#tree = tree;
+    if (tree === undefined) {
+      this.#state = 'past';
+      this.#past = stored(host, sessionId, after);
+      return;
+    }
+    this.#observe(tree);
+    this.#last = typeof after === 'string' ? await positionOf(tree, after) : (after ?? 0);
+    if (this.#state === 'new') this.#readLog(tree);
+  }
+
+  #observe(tree: Tree): void {
+    this.#isLost = false;
+    this.#live = tree.merge.observe(() => {
+      this.#isLost = true;
     });
   }
-  await host.opening.get(sessionId)?.catch(() => {});
-  const tree = host.trees.get(sessionId);
-  if (tree === undefined) return yield* stored(host, sessionId, options.after);
-  const lose = () => {
-    isLost = true;
-  };
-  let isLost = false;
-  let live: MergeReader = tree.merge.observe(lose);
-  try {
-    let last = await positionOf(tree, options.after);
-    for (;;) {
-      const upTo = tree.merge.seq;
-      for await (const event of loggedEvents(tree, last, upTo)) yield event;
-      last = Math.max(last, upTo);
-      if (isBetweenRuns(tree, last)) return;
-      for (let step = await live.next(); !step.done; step = await live.next()) {
-        const { value: event } = step;
-        if (event.seq <= last) continue;
-        const durable = waitFor(tree, event);
-        if (durable !== undefined) await durable;
-        yield event;
-        last = event.seq;
-        if (event.type === 'stream_end' && event.threadId === undefined && isBetweenRuns(tree, last)) return;
-      }
-      if (!isLost) return;
-      isLost = false;
-      live = tree.merge.observe(lose);
+
+  /** What comes live from here on is read after what the log has by now. */
+  #readLog(tree: Tree): void {
+    const upTo = tree.merge.seq;
+    this.#state = 'past';
+    this.#past = loggedEvents(tree, this.#last, upTo);
+    this.#last = Math.max(this.#last, upTo);
+    this.#mayEnd = true;
+  }
+
+  async #fromLive(): Promise<Step | undefined> {
+    const tree = this.#tree as Tree;
+    if (this.#mayEnd && isBetweenRuns(tree, this.#last)) return this.#end();
+    this.#mayEnd = false;
+    const step = await (this.#live as Observer).next();
+    if (this.#state === 'over') return undefined;
+    if (step.done) {
+      if (!this.#isLost) return this.#end();
+      this.#observe(tree);
+      this.#readLog(tree);
+      return undefined;
     }
-  } finally {
-    live.close();
+    if (step.value.seq <= this.#last) return undefined;
+    const durable = waitFor(tree, step.value);
+    if (durable !== undefined) await durable;
+    return this.#given(step.value);
+  }
+
+  /** One that is there and was not given yet. */
+  #take(): AgentEvent | undefined {
+    const live = this.#live as Observer;
+    for (;;) {
+      const event = live.take();
+      if (event === undefined || event.seq > this.#last) return event;
+    }
+  }
+
+  #given(event: AgentEvent): Step {
+    this.#last = event.seq;
+    this.#mayEnd = event.type === 'stream_end' && event.threadId === undefined;
+    return { done: false, value: event };
+  }
+
+  async #end(): Promise<undefined> {
+    this.#state = 'over';
+    this.#live?.close();
+    const past = this.#past;
+    this.#past = undefined;
+    await past?.return?.();
   }
 }
 

@@ -5,6 +5,7 @@ import { isDefaultInputSchema } from '../kernel/schema.js';
 import { endRun } from './end-run.js';
 import { tellHooks } from './fire-hook.js';
 import { hooksOf, treeHooksOf } from './hook-state.js';
+import { noteText } from './last-text.js';
 import { checkOutput } from './output.js';
 import { askAbout, copyOf } from './run-hooks.js';
 import { admitInput, publishInput, toRunInput } from './run-start.js';
@@ -186,8 +187,7 @@ export async function answerOf(thread: Thread, run: RunRecord, response: string)
   const messageId = thread.tree.host.stamp.nextId();
   publish(thread, { type: 'message', messageId, role: 'agent', content: toParts(response), source: 'host' });
   thread.tree.merge.completeMessage(thread);
-  run.lastText = response;
-  run.lastMessageId = messageId;
+  noteText(run, messageId, response);
   hooksOf(run).isAnswered = true;
   const verdict = await checkOutput(thread, { reason: 'completed', data: { result: response } });
   const unfit = { code: 'OUTPUT_INVALID', message: 'what a hook answered does not fit the output schema' };

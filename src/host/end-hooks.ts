@@ -4,6 +4,7 @@ import { endNow, forceInTime, goOn } from './end-run.js';
 import { askHooks, tellHooks, warn } from './fire-hook.js';
 import { hooksOf, treeHooksOf } from './hook-state.js';
 import type { EndReport } from './host-core.js';
+import { lastTextOf } from './last-text.js';
 import { askAbout, copyOf, promptOf, unlessCut } from './run-hooks.js';
 import { CONTEXT_CLEARED, enter, leave, publish } from './session-tree.js';
 import type { RunEnd, RunRecord, Thread } from './thread.js';
@@ -69,7 +70,7 @@ async function isSentBack(thread: Thread, run: RunRecord, { data }: RunEnd): Pro
   const hooks = hooksOf(run);
   const said = await askAbout(thread, run, 'after_agent', {
     prompt: copyOf(promptOf(run)),
-    response: copyOf(data.result ?? run.lastText),
+    response: copyOf(data.result ?? lastTextOf(run)),
     stopHookActive: hooks.wasSentBack,
   });
   if (said === undefined || run.stop !== undefined || thread.run !== run) return false;

@@ -27,6 +27,7 @@ export function stopRun(thread: Thread, stop: RunStop): void {
   run.stop = stop;
   run.stoppedAt = tree.host.clock.now();
   run.left = thread.actor.getSnapshot().value;
+  tree.host.hooks?.cancel?.(tree.sessionId, thread.threadId, stop.data.reason ?? stop.reason);
   thread.actor.send({ type: 'session.abort' });
   for (const question of [...(thread.questions ?? [])]) cancelQuestion(question, stop.data.reason ?? stop.reason);
   if (thread.run !== run) return;
@@ -111,7 +112,11 @@ export function endNow(thread: Thread, end: RunEnd, report: EndReport): void {
   stopWorkTimer(run);
   const publishEnd = () => {
     if (thread.run !== run || run.hooks?.phase === 'ended') return;
-    if (thread.steers.length > 0 && isProlonged(thread, run, end)) return goOn(thread);
+    if (thread.steers.length > 0 && isProlonged(thread, run, end)) {
+      // Hooks are asked about its next end anew.
+      if (run.hooks !== undefined) run.hooks.phase = 'open';
+      return goOn(thread);
+    }
     thread.run = undefined;
     thread.isPaused = false;
     if (run.working > 0) for (let at = thread.parent; at !== undefined; at = at.parent) countDown(at, run.working);

@@ -1,12 +1,13 @@
 import type { ModelUsage } from '../contracts/index.js';
 import { countDown, stopRun } from './end-run.js';
+import { lastTextOf } from './last-text.js';
 import type { RunEnd, RunRecord, Thread } from './thread.js';
 import { cancelCalls } from './tool-call.js';
 
 /** The end that a limit makes of a run, with the best that it has. */
 export const limitEnd = (run: RunRecord, reason: string, limit: string, used: number): RunEnd => ({
   reason,
-  data: { limit, used, ...(run.lastText === '' ? {} : { result: run.lastText }) },
+  data: { limit, used, ...(lastTextOf(run) === '' ? {} : { result: lastTextOf(run) }) },
 });
 
 /**

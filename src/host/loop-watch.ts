@@ -1,4 +1,5 @@
 import { beginLoopWatch, type WatchedCall } from '../kernel/loop-watch.js';
+import { lastTextOf } from './last-text.js';
 import { publish } from './session-tree.js';
 import type { RunEnd, RunRecord, Thread } from './thread.js';
 import type { Call } from './tool-call.js';
@@ -17,7 +18,7 @@ export const loopEnd = (message: string): RunEnd => ({ reason: 'failed', data: {
  */
 export function watchLoops(thread: Thread, run: RunRecord, spoke: boolean): RunEnd | undefined {
   run.loops ??= beginLoopWatch(thread);
-  const worst = run.loops.turn(spoke ? run.lastText : undefined, run.calls.map(watched));
+  const worst = run.loops.turn(spoke ? lastTextOf(run) : undefined, run.calls.map(watched));
   if (worst === 'ok') return undefined;
   if (worst === 'warn') {
     publish(thread, {

@@ -1,6 +1,7 @@
 import type { AgentDefinition, JsonSchema, TurnEnd } from '../contracts/index.js';
 import { validateJson } from '../kernel/schema.js';
 import { applyValidator } from './apply-validator.js';
+import { lastTextOf } from './last-text.js';
 import { publish } from './session-tree.js';
 import type { RunEnd, RunRecord, Thread } from './thread.js';
 
@@ -15,7 +16,7 @@ type Verdict = RunEnd | 'again';
  */
 export function checkOutput(thread: Thread, end: TurnEnd): Verdict | Promise<Verdict> {
   const run = thread.run as RunRecord;
-  const given = end.data?.result !== undefined ? end.data.result : run.lastText;
+  const given = end.data?.result !== undefined ? end.data.result : lastTextOf(run);
   const judge = (output: Output): Verdict =>
     output.faults.length > 0
       ? again(thread, run, output.faults)
@@ -26,7 +27,7 @@ export function checkOutput(thread: Thread, end: TurnEnd): Verdict | Promise<Ver
 
 /** What a run that is out of its limits has: the value where it fits, else the text that was said. */
 export function bestResult(thread: Thread, end: TurnEnd | undefined): unknown {
-  const { lastText } = thread.run as RunRecord;
+  const lastText = lastTextOf(thread.run as RunRecord);
   const given = end?.data?.result !== undefined ? end.data.result : lastText;
   const choose = ({ faults, value }: Output) => (faults.length > 0 || value === '' ? lastText || undefined : value);
   const output = readOutput(thread, given);

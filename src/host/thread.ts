@@ -106,6 +106,8 @@ export interface RunRecord {
   inbox: SessionStreamData[];
   /** Text of the last agent message, and what it belongs to. */
   lastText: string;
+  /** What is still to be joined to it: `lastTextOf` does. */
+  lastPieces: string[] | undefined;
   lastMessageId: string;
   /** What a built-in tool asked for: the run ends after this turn's calls. */
   ending: RunEnding | undefined;
@@ -213,6 +215,8 @@ export interface Thread extends Origin {
   crew: CrewState | undefined;
   questions: Set<Question> | undefined;
   steers: Words[];
+  /** Ids of words that it has taken; undefined: none. */
+  heard: Set<string> | undefined;
   isPaused: boolean;
   resumeTurn: (() => void) | undefined;
   /** Open questions and consumer's calls of this thread. */

@@ -5,6 +5,7 @@ import type { ToolResultData } from '../contracts/index.js';
 import { beginActivity, endActivity } from './activity.js';
 import { endRun } from './end-run.js';
 import { publishFault } from './fault.js';
+import { lastTextOf } from './last-text.js';
 import { recoverCall } from './recovery/recover-call.js';
 import { enter, leave, publish } from './session-tree.js';
 import { commitUpdates } from './state-updates.js';
@@ -173,4 +174,4 @@ export function beginCalls(thread: Thread, pool: Pool): PoolEffect<StopOrder> {
   };
 }
 
-const partial = (run: RunRecord) => (run.lastText === '' ? {} : { result: run.lastText });
+const partial = (run: RunRecord) => (lastTextOf(run) === '' ? {} : { result: lastTextOf(run) });

@@ -1,6 +1,7 @@
 import { normalizeAgentName } from '../kernel/definition.js';
 import { errorResult } from '../kernel/tool-result.js';
 import type { CrewState } from './crew-state.js';
+import { lastTextOf } from './last-text.js';
 import { summarise } from './summarise.js';
 import type { Thread, ToolOutcome } from './thread.js';
 import type { Call } from './tool-call.js';
@@ -50,11 +51,11 @@ export async function callTransfer(call: Call, said: string, reason: string | un
 /** The conversation with what the member has said in it, up to the call. */
 function soFar(call: Call, crew: CrewState, { history, preloaded, run }: Thread) {
   const own = history.messages().slice(preloaded);
-  const isOfThisTurn = run !== undefined && run.lastMessageId === call.messageId && run.lastText !== '';
+  const isOfThisTurn = run !== undefined && run.lastMessageId === call.messageId && lastTextOf(run) !== '';
   return [
     ...crew.conversation,
     ...own,
-    ...(isOfThisTurn ? [{ role: 'model' as const, content: [{ type: 'text' as const, text: run.lastText }] }] : []),
+    ...(isOfThisTurn ? [{ role: 'model' as const, content: [{ type: 'text' as const, text: lastTextOf(run) }] }] : []),
   ];
 }
 

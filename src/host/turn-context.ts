@@ -25,6 +25,7 @@ import { createExecutor } from './executors.js';
 import { fireHook } from './fire-hook.js';
 import { fitContext, startOf } from './fit-context.js';
 import { instructionOf, withSkills } from './instruction.js';
+import { noteText } from './last-text.js';
 import { beginWork, budgetEnd, countModelCall, endWork } from './limits.js';
 import type { PaidCall } from './model-budget.js';
 import { TurnModelCalls } from './model-calls.js';
@@ -386,13 +387,8 @@ export class Turn implements TurnContext, Activity {
   }
 
   private noteText(messageId: string, text: string): void {
-    const { run } = this;
     this.spoke = true;
-    if (run.lastMessageId === messageId) run.lastText += text;
-    else {
-      run.lastMessageId = messageId;
-      run.lastText = text;
-    }
+    noteText(this.run, messageId, text);
   }
 
   private askForExecutor(draft: AgentEventDraft<'elicitation_request'>): void {

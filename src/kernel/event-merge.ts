@@ -1,6 +1,7 @@
 import type { AgentEvent, AgentEventDraft, ContentPart } from '../contracts/index.js';
 import { appendPart } from './content.js';
 import { type Entry, type MergeReader, type MergeSource, Reader } from './merge-reader.js';
+import { type Observer, Observers } from './observers.js';
 import { Passage } from './passage.js';
 import type { Stamp } from './stamp.js';
 
@@ -25,6 +26,11 @@ export interface OpenMessage {
   lastTimestamp: string;
   lastId: string;
   readonly parts: ContentPart[];
+  /**
+   * Texts that the last part still lacks. A text that grows by `+=` is a rope of its pieces, and the collector moves every
+   * one of them: they are joined once the part is whole.
+   */
+  texts: string[] | undefined;
 }
 
 /** What the merge writes to: one call per event that is kept, not always in `seq` order. */
@@ -58,9 +64,11 @@ export interface EventMerge<O extends Origin = Origin> {
    * Undefined while another one is open.
    */
   consume(): { reader: MergeReader; complete: boolean } | undefined;
-  /** A reader that nobody waits for. It is told once per round of the event loop, sees
-   * what a busy run publishes after it, and is told by `onLost` that it fell too far behind. */
-  observe(onLost: () => void): MergeReader;
+  /**
+   * A reader that nobody waits for. It is told once per round of the event loop, sees what a busy run publishes after
+   * it, and is told by `onLost` that it fell too far behind.
+   */
+  observe(onLost: () => void): Observer;
   /** Resolves once all that was published so far is through its `gate`; nothing when it is. */
   whenPassed(): undefined | Promise<void>;
   /** Nothing more comes: observers end once they have read what there is. */
@@ -84,7 +92,7 @@ export interface EventMergeOptions<O extends Origin> {
   highWater?: number;
   /** Room for all threads together. Default 4,096. */
   totalHighWater?: number;
-  /** Entries an observer may lag before it is cut off and told. Default 8,192. */
+  /** Events an observer may lag before it is cut off and told; of pieces of messages four times as many. Default 8,192. */
   observerLag?: number;
   /** Events kept for a reader that is still to come. Default 1,024. */
   holdLimit?: number;
@@ -116,14 +124,11 @@ export const createEventMerge = <O extends Origin>(options: EventMergeOptions<O>
 class Merge<O extends Origin> implements EventMerge<O>, MergeSource {
   tail: Entry;
   consumer: Reader | undefined;
-  observers: Set<Reader> | undefined;
+  #observers: Observers | undefined;
   #totalWaiting = 0;
   #suspended: (() => void)[] | undefined;
   #writing: Set<O> | undefined;
-  #wakeScheduled = false;
   #hasEnded = false;
-  #sinceLagCheck = 0;
-  #shownAtSeq = 0;
   #sinceTurn = 0;
   #held: Entry | undefined;
   #heldUntilSeq = 0;
@@ -162,7 +167,7 @@ class Merge<O extends Origin> implements EventMerge<O>, MergeSource {
   }
 
   get watched(): boolean {
-    return this.consumer !== undefined || (this.observers !== undefined && this.observers.size > 0);
+    return this.consumer !== undefined || (this.#observers !== undefined && this.#observers.size > 0);
   }
 
   get seq(): number {
@@ -212,8 +217,9 @@ class Merge<O extends Origin> implements EventMerge<O>, MergeSource {
             content,
           };
     if (this.#passage !== undefined) return this.#passage.take(event, origin);
+    const { count } = this.#stamp;
     this.#foldMessage(origin, event);
-    return this.#deliver(origin, event, true);
+    return this.#deliver(origin, event, true, count);
   }
 
   show(origin: O, event: AgentEvent): void {
@@ -247,6 +253,7 @@ class Merge<O extends Origin> implements EventMerge<O>, MergeSource {
     const open = origin.message;
     if (open === undefined) return;
     origin.message = undefined;
+    joinTexts(open);
     this.#writing?.delete(origin);
     if (open.firstSeq === open.lastSeq && !interrupted) {
       this.#log.append(open.first, origin);
@@ -268,7 +275,8 @@ class Merge<O extends Origin> implements EventMerge<O>, MergeSource {
 
   hold(): void {
     // Where nobody reads on from the last event, it need not be kept.
-    if (!this.watched) this.tail = { event: undefined, seq: this.seq, origin: undefined, next: undefined };
+    if (this.consumer === undefined)
+      this.tail = { event: undefined, seq: this.seq, origin: undefined, next: undefined };
     this.#held = this.tail;
     this.#heldUntilSeq = this.seq + this.#holdLimit;
   }
@@ -286,17 +294,19 @@ class Merge<O extends Origin> implements EventMerge<O>, MergeSource {
     return { reader: this.consumer, complete };
   }
 
-  observe(onLost: () => void): MergeReader {
-    const observer = new Reader(this, this.tail, onLost);
-    this.observers ??= new Set();
-    this.observers.add(observer);
+  observe(onLost: () => void): Observer {
+    // Those who came before and are gone hold nothing up.
+    if (this.#observers === undefined || this.#observers.size === 0) {
+      this.#observers = new Observers(this.#stamp, this.#observerLag);
+    }
+    const observer = this.#observers.add(onLost);
     if (this.#hasEnded) observer.finish();
     return observer;
   }
 
   end(): void {
     this.#hasEnded = true;
-    for (const observer of [...(this.observers ?? [])]) observer.finish();
+    this.#observers?.finish();
   }
 
   inFlight(): AgentEvent<'message'>[] {
@@ -307,7 +317,7 @@ class Merge<O extends Origin> implements EventMerge<O>, MergeSource {
         id: open.lastId,
         seq: open.lastSeq,
         timestamp: open.lastTimestamp,
-        content: structuredClone(open.parts),
+        content: structuredClone(wholeParts(open)),
         _meta: { ...open.first._meta, firstSeq: open.firstSeq, replace: true },
       };
     });
@@ -323,7 +333,6 @@ class Merge<O extends Origin> implements EventMerge<O>, MergeSource {
   }
 
   detach(reader: Reader): void {
-    this.observers?.delete(reader);
     if (this.consumer !== reader) return;
     // What is still queued counts no more: nobody waits for this reader now.
     for (let entry = reader.at?.next; entry !== undefined; entry = entry.next) {
@@ -367,7 +376,7 @@ class Merge<O extends Origin> implements EventMerge<O>, MergeSource {
       open.lastSeq = event.seq;
       open.lastTimestamp = event.timestamp;
       open.lastId = event.id;
-      for (const part of event.content) appendPart(open.parts, part);
+      appendContent(open, event.content);
       return;
     }
     this.#complete(origin, false);
@@ -380,12 +389,14 @@ class Merge<O extends Origin> implements EventMerge<O>, MergeSource {
       lastTimestamp: event.timestamp,
       lastId: event.id,
       parts,
+      texts: undefined,
     };
     this.#writing ??= new Set();
     this.#writing.add(origin);
   }
 
-  #deliver(origin: Origin, event: AgentEvent, mayWait: boolean): undefined | Promise<void> {
+  /** `count`: of its id, where it is a piece of a message that was published as one. */
+  #deliver(origin: Origin, event: AgentEvent, mayWait: boolean, count = 0): undefined | Promise<void> {
     // Whoever shows progress without waiting for room shows no more of it than there is room for.
     if (origin.waiting > this.#highWater && event.type === 'tool_update') return undefined;
     if (event.seq > this.#reservedSeq) {
@@ -396,7 +407,10 @@ class Merge<O extends Origin> implements EventMerge<O>, MergeSource {
     this.tail.next = entry;
     this.tail = entry;
     if (this.#held !== undefined && this.seq > this.#heldUntilSeq) this.#held = undefined;
-    if (this.observers !== undefined && this.observers.size > 0) this.#tellObservers();
+    if (this.#observers !== undefined && this.#observers.size > 0) {
+      if (count === 0) this.#observers.push(event);
+      else this.#observers.pushPiece(event as AgentEvent<'message'>, origin.message as OpenMessage, count);
+    }
     const { consumer } = this;
     // Where nothing but promises is waited for, nobody else would have a turn: timers, other threads, observers.
     const turn = mayWait && ++this.#sinceTurn >= TURN_EVERY ? this.#giveTurn() : undefined;
@@ -426,52 +440,10 @@ class Merge<O extends Origin> implements EventMerge<O>, MergeSource {
     this.#sinceTurn = 0;
     return new Promise((resolve) => setImmediate(resolve));
   }
-
-  /** Once per round of the event loop, however many events it brought. */
-  #tellObservers(): void {
-    if (!this.#wakeScheduled) {
-      this.#wakeScheduled = true;
-      setImmediate(() => this.#showObservers());
-    }
-    if (++this.#sinceLagCheck >= LAG_CHECK_EVERY) this.#cutLaggards();
-  }
-
-  /**
-   * What a run publishes as fast as it can, its observers see after it: together they are shown a part of it meanwhile,
-   * or they would take several times as long as the run itself.
-   */
-  #showObservers(): void {
-    this.#wakeScheduled = false;
-    const observers = [...(this.observers ?? [])];
-    const published = this.seq - this.#shownAtSeq;
-    this.#shownAtSeq = this.seq;
-    const together = published < BUSY ? ROUND : published / BUSY_SHARE;
-    const room = Math.max(1, Math.floor(together / observers.length));
-    let isBehind = false;
-    for (const observer of observers) if (observer.show(room)) isBehind = true;
-    if (!isBehind || this.#wakeScheduled) return;
-    this.#wakeScheduled = true;
-    setImmediate(() => this.#showObservers());
-  }
-
-  #cutLaggards(): void {
-    this.#sinceLagCheck = 0;
-    for (const observer of [...(this.observers ?? [])]) {
-      if (this.seq - (observer.at?.seq ?? this.seq) <= this.#observerLag) continue;
-      this.observers?.delete(observer);
-      observer.lose();
-    }
-  }
 }
 
-const LAG_CHECK_EVERY = 1024;
 /** Positions that are reserved at once. */
 const RESERVED_AHEAD = 4096;
-/** Events in one round of the event loop that only a run which waits for nothing publishes. */
-const BUSY = 128;
-/** Entries that all observers together are shown in a round: of a busy one a part, else a number. */
-const BUSY_SHARE = 10;
-const ROUND = 2048;
 /** Events of a stream that never waits, between two turns of the event loop. */
 const TURN_EVERY = 512;
 
@@ -480,4 +452,31 @@ function resumeAll(origin: Origin): void {
   if (suspended === undefined) return;
   origin.suspended = undefined;
   for (const resume of suspended) resume();
+}
+
+function appendContent(open: OpenMessage, content: readonly ContentPart[]): void {
+  const { parts } = open;
+  for (const part of content) {
+    const last = parts[parts.length - 1];
+    if (part.type === 'text' && last?.type === 'text' && last._meta === undefined && part._meta === undefined) {
+      if (open.texts === undefined) open.texts = [part.text];
+      else open.texts.push(part.text);
+      continue;
+    }
+    joinTexts(open);
+    appendPart(parts, part);
+  }
+}
+
+function joinTexts(open: OpenMessage): void {
+  if (open.texts === undefined) return;
+  (open.parts[open.parts.length - 1] as ContentPart<'text'>).text += open.texts.join('');
+  open.texts = undefined;
+}
+
+/** As they are now: the message goes on. */
+function wholeParts({ parts, texts }: OpenMessage): ContentPart[] {
+  if (texts === undefined) return parts;
+  const last = parts[parts.length - 1] as ContentPart<'text'>;
+  return [...parts.slice(0, -1), { ...last, text: last.text + texts.join('') }];
 }

@@ -35,17 +35,11 @@ export class Reader implements MergeReader {
   closed = false;
   resolve: ((result: IteratorResult<AgentEvent, void>) => void) | undefined;
   #last: Entry | undefined;
-  /** Observers only: the last entry that they are shown so far. */
-  #shown: Entry | undefined;
   readonly #merge: MergeSource;
-  readonly #onLost: (() => void) | undefined;
 
-  /** With `onLost` it is an observer: it is shown some of what is there once per round of the event loop, and may lag. */
-  constructor(merge: MergeSource, from: Entry, onLost?: () => void) {
+  constructor(merge: MergeSource, from: Entry) {
     this.#merge = merge;
     this.at = from;
-    this.#onLost = onLost;
-    if (onLost !== undefined) this.#shown = from;
   }
 
   next(): Promise<IteratorResult<AgentEvent, void>> {
@@ -55,16 +49,6 @@ export class Reader implements MergeReader {
     return new Promise((resolve) => {
       this.resolve = resolve;
     });
-  }
-
-  /** Observers: shows up to `room` entries more. True: there are others behind them. */
-  show(room: number): boolean {
-    let shown = this.#shown;
-    if (shown === undefined || this.at === undefined) return false;
-    for (let left = room; left > 0 && shown.next !== undefined; left--) shown = shown.next;
-    this.#shown = shown;
-    this.wake();
-    return shown.next !== undefined;
   }
 
   wake(): void {
@@ -83,8 +67,7 @@ export class Reader implements MergeReader {
   finish(): void {
     if (this.closed || this.#last !== undefined) return;
     this.#last = this.#merge.tail;
-    // An observer is still to be shown what is there.
-    if (this.#shown === undefined) this.#merge.detach(this);
+    this.#merge.detach(this);
     this.wake();
   }
 
@@ -96,28 +79,18 @@ export class Reader implements MergeReader {
     this.wake();
   }
 
-  /** Cut off for lagging: nothing more comes from here. */
-  lose(): void {
-    this.closed = true;
-    this.at = undefined;
-    this.#onLost?.();
-    this.wake();
-  }
-
   #take(): AgentEvent | undefined {
-    // In step with the producer, ten observers would take ten turns between any two of its events.
-    if (this.at === undefined || this.at === this.#last || this.at === this.#shown) return undefined;
+    if (this.at === undefined || this.at === this.#last) return undefined;
     const entry = this.at.next;
     if (entry === undefined) return undefined;
     this.at = entry;
-    if (entry.origin !== undefined && this.#shown === undefined) this.#merge.release(entry);
+    if (entry.origin !== undefined) this.#merge.release(entry);
     return entry.event;
   }
 
   #isDone(): boolean {
     if (this.closed) return true;
     if (this.#last === undefined || this.at !== this.#last) return false;
-    if (this.#shown !== undefined) this.#merge.detach(this);
     // A reader that is kept must not keep what is published after its end.
     this.closed = true;
     this.at = undefined;

@@ -181,7 +181,7 @@ test('a reader of a standing session ends with the run if no other follows, and 
   const events = await reading;
   expect(ofType(events, 'stream_end').map((event) => event.reason)).toEqual(['aborted', 'completed']);
   // Between two runs there is only the past.
-  expect(typesOf(await collect(host.attach(session.sessionId)))).toEqual(typesOf(events));
+  expect(typesOf(inBoth(await collect(host.attach(session.sessionId))))).toEqual(typesOf(inBoth(events)));
 });
 
 test('one attaches while the session waits, and sees what the answer causes', async () => {
@@ -259,4 +259,80 @@ test('an observer that falls far behind goes on from the log and misses no messa
   ]);
   // It was not given every piece.
   expect(events.length).toBeLessThan(count);
+});
+
+/** As fast as it can: nothing in it waits. */
+const flooding = (count: number): ModelInterface => ({
+  generate: () => Promise.reject(new Error('streams only')),
+  async *generateStream() {
+    for (let at = 0; at < count; at++) yield { content: [{ type: 'text', text: `${at} ` }] };
+    yield { content: [], finishReason: 'stop' };
+  },
+});
+
+test('ten observers of a run that waits for nothing are given all that its consumer is, most of it after its end', async () => {
+  await using host = createHost({ models: { flood: flooding(10_000) } });
+  const run = host.run(agent({ name: 'a', model: 'flood' }), 'go');
+  let seen = 0;
+  const observing = Array.from({ length: 10 }, async () => {
+    const events: AgentEvent[] = [];
+    for await (const event of host.attach(run.sessionId)) {
+      seen++;
+      events.push(event);
+    }
+    return events;
+  });
+  const consumed = await readAll(run);
+  await run.result;
+  expect(seen).toBeLessThan(10 * 1_000);
+  for (const events of await Promise.all(observing)) {
+    expect(events.map((event) => event.id)).toEqual(consumed.map((event) => event.id));
+    expect(textIn(events)).toBe(textIn(consumed));
+  }
+});
+
+test('an observer that is asked ahead answers in order, and one that is left while it waits ends at once', async () => {
+  const gate = deferred();
+  const model: ModelInterface = {
+    generate: () => Promise.reject(new Error('streams only')),
+    async *generateStream() {
+      await gate.promise;
+      yield { content: [{ type: 'text', text: 'ok' }], finishReason: 'stop' };
+    },
+  };
+  await using host = createHost({ models: { scripted: model } });
+  const run = host.run(leaf('a'), 'go');
+  const ahead = host.attach(run.sessionId)[Symbol.asyncIterator]();
+  const asked = Array.from({ length: 8 }, () => ahead.next());
+  const left = host.attach(run.sessionId)[Symbol.asyncIterator]();
+  const before = [await left.next(), await left.next()].map((step) => step.value?.type);
+  expect(before).toEqual(['initialize', 'message']);
+  const waiting = left.next();
+  expect(await left.return?.()).toEqual({ done: true, value: undefined });
+  expect(await waiting).toEqual({ done: true, value: undefined });
+  expect(await left.next()).toEqual({ done: true, value: undefined });
+  gate.resolve();
+  const consumed = await collect(run);
+  const steps = await Promise.all(asked);
+  const events = steps.flatMap((step) => (step.done ? [] : [step.value]));
+  expect(events.map((event) => event.seq)).toEqual(consumed.map((event) => event.seq));
+  expect(steps.at(-1)).toEqual({ done: true, value: undefined });
+});
+
+test('an observer that is left before it was asked, or told of an error, holds nothing and asks for nothing', async () => {
+  const model = scriptedModel([{ text: 'ok' }]);
+  await using host = createHost({ models: { scripted: model } });
+  const run = host.run(leaf('a'), 'go');
+  const unread = host.attach(run.sessionId)[Symbol.asyncIterator]();
+  expect(await unread.return?.()).toEqual({ done: true, value: undefined });
+  expect(await unread.next()).toEqual({ done: true, value: undefined });
+  const broken = host.attach(run.sessionId)[Symbol.asyncIterator]();
+  await broken.next();
+  await expect(broken.throw?.(new Error('enough'))).rejects.toThrow('enough');
+  expect(await broken.next()).toEqual({ done: true, value: undefined });
+  // A refusal is told once; behind it is the end.
+  const refused = host.attach(run.sessionId, { after: 'nosuch' })[Symbol.asyncIterator]();
+  await expect(refused.next()).rejects.toMatchObject({ code: 'INVALID_OPTION' });
+  expect(await refused.next()).toEqual({ done: true, value: undefined });
+  await run.result;
 });

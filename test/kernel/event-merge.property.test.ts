@@ -8,13 +8,35 @@ import { virtualClock } from '../../src/testing/index.js';
 import { createOrigin } from './origin.js';
 
 /** What one thread says, step by step; `pause`: it lets others go first. */
-type Step = { kind: 'note' } | { kind: 'say'; message: number; text: string } | { kind: 'end' } | { kind: 'pause' };
+type Step =
+  | { kind: 'note' }
+  | { kind: 'say'; message: number; parts: ContentPart[]; inPieces: boolean }
+  | { kind: 'end' }
+  | { kind: 'pause' };
+
+const saidText = fc.string({ maxLength: 3 });
+const said: fc.Arbitrary<ContentPart> = fc.oneof(
+  { weight: 6, arbitrary: fc.record({ type: fc.constant('text' as const), text: saidText }) },
+  { weight: 1, arbitrary: fc.record({ type: fc.constant('thought' as const), thought: saidText }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ type: fc.constant('text' as const), text: saidText, _meta: fc.constant({ index: 3 }) }),
+  },
+);
 
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 3, arbitrary: fc.constant<Step>({ kind: 'note' }) },
   {
     weight: 4,
-    arbitrary: fc.record({ kind: fc.constant('say' as const), message: fc.nat(2), text: fc.string({ maxLength: 3 }) }),
+    arbitrary: fc.record({
+      kind: fc.constant('say' as const),
+      message: fc.nat(1),
+      parts: fc.oneof(
+        { weight: 4, arbitrary: fc.tuple(said) },
+        { weight: 1, arbitrary: fc.array(said, { maxLength: 3 }) },
+      ),
+      inPieces: fc.boolean(),
+    }),
   },
   { weight: 1, arbitrary: fc.constant<Step>({ kind: 'end' }) },
   { weight: 2, arbitrary: fc.constant<Step>({ kind: 'pause' }) },
@@ -28,14 +50,14 @@ function draftOf(at: Step, thread: number, index: number): AgentEventDraft | und
       type: 'message',
       messageId: `${thread}-${at.message}`,
       role: 'agent',
-      content: [{ type: 'text', text: at.text }],
+      content: at.parts,
     };
   }
   if (at.kind === 'end') return { type: 'error', code: 'X', message: String(index), fatal: false };
   return at.kind === 'note' ? { type: 'custom', kind: 'note', data: index } : undefined;
 }
 
-const sameEvent = ({ id, timestamp, seq, agentId, threadId, ...draft }: AgentEvent): object => draft;
+const sameEvent = ({ id, timestamp, seq, agentId, threadId, runId, streamId, ...draft }: AgentEvent): object => draft;
 
 test('whoever says what when, and however slowly it is read: order holds, nothing is lost or doubled, room is kept', async () => {
   await fc.assert(
@@ -55,6 +77,11 @@ test('whoever says what when, and however slowly it is read: order holds, nothin
         merge.hold();
         const { reader } = merge.consume() as NonNullable<ReturnType<typeof merge.consume>>;
         const observer = merge.observe(() => {});
+        const early: AgentEvent[] = [];
+        const reading = (async () => {
+          const awake = merge.observe(() => {});
+          for (let step = await awake.next(); !step.done; step = await awake.next()) early.push(step.value);
+        })();
         const published: AgentEventDraft[][] = scripts.map(() => []);
         let taken = 0;
         let always = 0;
@@ -70,7 +97,10 @@ test('whoever says what when, and however slowly it is read: order holds, nothin
             }
             (published[thread] as AgentEventDraft[]).push(draft);
             if (at.kind === 'end') always++;
-            const full = merge.publish(origin, draft);
+            const full =
+              at.kind === 'say' && at.inPieces && draft.type === 'message'
+                ? merge.publishMessage(origin, draft.messageId, draft.role, draft.content)
+                : merge.publish(origin, draft);
             mostWaiting = Math.max(mostWaiting, waiting());
             if (full !== undefined) await full;
           }
@@ -102,6 +132,8 @@ test('whoever says what when, and however slowly it is read: order holds, nothin
         const observed: AgentEvent[] = [];
         for (let next = await observer.next(); !next.done; next = await observer.next()) observed.push(next.value);
         expect(observed).toEqual(read);
+        await reading;
+        expect(early).toEqual(read);
         expectLogOf(log, read);
       },
     ),
@@ -129,7 +161,8 @@ function expectLogOf(log: readonly AgentEvent[], read: readonly AgentEvent[]): v
     const folded: ContentPart[] = [];
     for (const piece of pieces)
       if (piece.type === 'message') for (const part of piece.content) appendPart(folded, part);
-    expect(event.content).toEqual(folded);
+    // What comes in one piece stands as it came.
+    expect(event.content).toEqual(pieces.length === 1 && pieces[0]?.type === 'message' ? pieces[0].content : folded);
   }
   const inPieces = read.filter((event) => event.type === 'message').length;
   const inLog = sorted.reduce((sum, event) => {
