@@ -161,6 +161,22 @@ async function observers() {
   return { value: median(withTen) / median(without), samples: pairs, withoutMs: median(without) };
 }
 
+/** Pairs of runs, one looked at in Studio and one not. */
+async function studio() {
+  const run = await make();
+  const pairs = quick ? 6 : 25;
+  const [alone, shown] = [[], []];
+  for (let i = 0; i < pairs + 3; i++) {
+    const without = await run(false);
+    const within = await run(true);
+    if (i < 3) continue;
+    alone.push(without);
+    shown.push(within);
+  }
+  const ratioOf = (part) => median(shown.map((one) => one[part])) / median(alone.map((one) => one[part]));
+  return { value: ratioOf(row.part), samples: pairs, tookRatio: ratioOf('took'), cpuRatio: ratioOf('cpu') };
+}
+
 /** ms per turn of many sessions at once over ms per turn of one, in pairs. */
 async function together() {
   const run = await make();
@@ -176,7 +192,7 @@ async function together() {
   return { value: median(among) / median(alone), samples: pairs, aloneMs: median(alone), amongMs: median(among) };
 }
 
-const kinds = { time, block, 'block-abort': blockAbort, memory, growth, observers, together };
+const kinds = { time, block, 'block-abort': blockAbort, memory, growth, observers, studio, together };
 
 const result = make === undefined ? { missing: true } : await kinds[row.kind]();
 process.stdout.write(`\n@@${JSON.stringify(result)}\n`, () => process.exit(0));

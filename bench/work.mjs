@@ -1,5 +1,6 @@
 // The work that every contender does, and how much of it a run must have done to count.
 
+import { fork } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -68,3 +69,33 @@ export const eventOf = (seq) => ({
   role: 'agent',
   content: [{ type: 'text', text: `${ANSWER} ${CHUNK.repeat(40)}` }],
 });
+
+/** A model that answers much sooner than any real one does. */
+export const STUDIO_MODEL_MS = 5;
+/** An answer in as many parts as a model streams it in. */
+export const PARTS = Array.from({ length: 20 }, () => CHUNK);
+
+/** What a page of Studio reads of a session, read in a process of its own that ends with this one. */
+export async function openPage({ url }) {
+  const { origin, searchParams } = new URL(url);
+  const page = fork(new URL('studio-page.mjs', import.meta.url), [origin, searchParams.get('token')], { execArgv: [] });
+  process.on('exit', () => page.kill());
+  page.on('exit', (code) => {
+    if (code) throw new Error(`the page ended with ${code}`);
+  });
+  const told = (word) =>
+    new Promise((resolve) => {
+      page.on('message', function heard(said) {
+        if (said !== word) return;
+        page.off('message', heard);
+        resolve();
+      });
+    });
+  const ask = (message, answer) => {
+    const answered = told(answer);
+    page.send(message);
+    return answered;
+  };
+  await told('ready');
+  return { look: (sessionId) => ask({ sessionId }, 'reading'), lookAway: () => ask({}, 'left') };
+}

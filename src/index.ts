@@ -10,7 +10,9 @@ export const createHost = (options: HostOptions = {}): Host => createHostFrom(bu
 
 export type * from './contracts/index.js';
 export { agent } from './define/agent.js';
+export { commandHook } from './define/command-hook.js';
 export type { CompositionDefinition } from './define/composition.js';
+export { type Extension, openExtension } from './define/extension/open-extension.js';
 export { graph } from './define/graph.js';
 export type { NodeContext, NodeFunction } from './define/graph-types.js';
 export { hierarchical } from './define/hierarchical.js';
@@ -23,7 +25,7 @@ export { type FolderTrust, type TrustStore, trustFile } from './define/project/t
 export { sequential } from './define/sequential.js';
 export { tool } from './define/tool.js';
 export { transfer } from './define/transfer.js';
-export { type CommandHookOptions, commandHook } from './hooks/command.js';
+export type { CommandHookOptions } from './hooks/command.js';
 export { type HookSchemas, hookSchemas } from './hooks/schemas.js';
 export type {
   ElicitationCallback,

@@ -11,9 +11,12 @@ import {
   EVENTS,
   eventOf,
   LOOP,
+  openPage,
   ownDirectory,
+  PARTS,
   PROMPT,
   roundsIn,
+  STUDIO_MODEL_MS,
   TOOL,
   TOOL_ROUNDS,
   waitFor,
@@ -220,6 +223,48 @@ export const observed = () => {
     return took;
   };
 };
+
+/** Says its answers in parts, each after some time, the first of them not before it may. */
+const streaming = (mayBegin, ms) =>
+  model(async function* () {
+    await mayBegin;
+    if (ms > 0) await new Promise((resolve) => setTimeout(resolve, ms));
+    for (const text of PARTS) yield { content: [{ type: 'text', text }] };
+    yield { content: [], finishReason: 'stop' };
+  });
+
+/**
+ * Runs of many turns, each in a session of its own. Where one is looked at in Studio, a process of its own reads the
+ * session's stream and that of the overview, as a page does. `ms`: what the model takes for an answer. Resolves with ms,
+ * and ms of processor time, of the run from where the page reads.
+ */
+const studio = async (ms, turns) => {
+  const own = host();
+  const page = await openPage(await own.inspectServer());
+  return async (isShown) => {
+    let begin;
+    const mayBegin = new Promise((resolve) => {
+      begin = resolve;
+    });
+    const child = one('one', streaming(mayBegin, ms));
+    const run = own.run(loop({ name: 'loop', children: [child], maxIterations: turns }), PROMPT);
+    const reading = read(run, answers);
+    if (isShown) await page.look(run.sessionId);
+    const cpu = process.cpuUsage();
+    const from = performance.now();
+    begin();
+    const said = await reading;
+    const took = performance.now() - from;
+    const { user, system } = process.cpuUsage(cpu);
+    if (said < turns * PARTS.length) throw new Error(`${said} of ${turns * PARTS.length} increments`);
+    if (isShown) await page.lookAway();
+    await own.delete(run.sessionId);
+    return { took, cpu: (user + system) / 1_000 };
+  };
+};
+
+export const studioOpen = () => studio(STUDIO_MODEL_MS, LOOP);
+export const studioCpu = () => studio(0, 5 * LOOP);
 
 export const liveChildren = (count) => async () => {
   const { all, arrived } = waitFor(count);

@@ -75,7 +75,12 @@ function createProgram({
     .option('--store <dir>', 'the directory that keeps the session (default: .troupe)')
     .option('--ephemeral', 'keep nothing')
     .option('--studio', 'show the run in a local web page, and keep that open until Ctrl-C')
-    .option('--trust', 'trust what the folder brings (hooks, agents, policy, MCP servers), for this run')
+    .option(
+      '--extension <folder>',
+      'an extension that takes part, once it is trusted; may be given more than once',
+      collect,
+    )
+    .option('--trust', 'trust what the folder and extensions bring (hooks, agents, policy, MCP servers), for this run')
     .option('--json', 'print the events as JSON lines on stdout, and nothing else there')
     .option('-y, --yes', 'say yes to every tool that asks for confirmation')
     .option('--no', 'say no to every tool that asks for confirmation')
@@ -101,7 +106,12 @@ function createProgram({
     .option('--session <id>', 'a stored session to go on with')
     .option('--store <dir>', 'the directory that keeps the session (default: .troupe)')
     .option('--ephemeral', 'keep nothing')
-    .option('--trust', 'trust what the folder brings (hooks, agents, policy, MCP servers), for this chat')
+    .option(
+      '--extension <folder>',
+      'an extension that takes part, once it is trusted; may be given more than once',
+      collect,
+    )
+    .option('--trust', 'trust what the folder and extensions bring (hooks, agents, policy, MCP servers), for this chat')
     .option('--studio', 'show the session in a local web page as long as the chat goes on')
     .option('--json', 'print the events as JSON lines on stdout, and nothing else there')
     .option('-y, --yes', 'say yes to every tool that asks for confirmation')
@@ -390,6 +400,7 @@ interface RunFlags {
   models?: string;
   maxBudgetUsd?: string;
   root?: string;
+  extension?: string[];
   store?: string;
   ephemeral?: boolean;
   studio?: boolean;
@@ -439,7 +450,8 @@ Without a terminal every line of stdin is a message, and a run that does not com
 The exit code is that of the last run.${exitCodeHelp}`;
 
 const trustHelp = `
-What a folder brings in .troupe (agents, hooks.yaml, settings.yaml with MCP servers, policy.toml) counts only when the
+What a folder brings in .troupe (agents, skills, hooks.yaml, settings.yaml with MCP servers, policy.toml), or as an
+extension (a folder with troupe-extension.json), counts only when the
 folder is trusted, and while each thing is as it was then: what is new or changed is asked about again. Without a
 terminal and without --yes nothing is changed. Trust is kept in ~/.troupe/trust.json.`;
 

@@ -32,18 +32,27 @@ export async function projectFor(
   });
   const { untrusted } = project;
   if (untrusted.length === 0) return project;
-  const counts = new Map<string, number>();
-  for (const { kind } of untrusted) counts.set(kind, (counts.get(kind) ?? 0) + 1);
-  const what = [...counts].map(([kind, count]) => plural(count, KINDS[kind] ?? kind)).join(', ');
+  const roots = [...new Set(untrusted.map(({ root = project.folder }) => root))];
   if (prompter !== undefined) {
-    const agreed = await askFor(project, what, await prompter(new AbortController().signal));
-    if (agreed === 'always') await parts.trustProject({ ...options, now: () => io.now() });
+    const agreed = await askFor(project, roots, await prompter(new AbortController().signal));
+    if (agreed === 'always')
+      for (const folder of roots) await parts.trustProject({ ...options, folder, now: () => io.now() });
     if (agreed !== 'no') return parts.openProject({ ...options, trusted: true });
     if (refusal !== undefined) throw refusal;
   }
-  const said = `${visibleLine(project.folder)} is not trusted: ${what} left out; see troupe trust, or run with --trust`;
-  void io.stderr.write(`troupe: ${said}\n`);
+  for (const root of roots) {
+    const said = `${visibleLine(root)} is not trusted: ${whatOf(project, root)} left out; see troupe trust, or run with --trust`;
+    void io.stderr.write(`troupe: ${said}\n`);
+  }
   return project;
+}
+
+/** `1 agent, 2 hooks`: what of a folder is not trusted. */
+function whatOf({ folder, untrusted }: Project, root: string): string {
+  const counts = new Map<string, number>();
+  for (const item of untrusted)
+    if ((item.root ?? folder) === root) counts.set(item.kind, (counts.get(item.kind) ?? 0) + 1);
+  return [...counts].map(([kind, count]) => plural(count, KINDS[kind] ?? kind)).join(', ');
 }
 
 const KINDS: Readonly<Record<string, string>> = {
@@ -51,17 +60,30 @@ const KINDS: Readonly<Record<string, string>> = {
   hook: 'hook',
   policy: 'policy file',
   mcp_server: 'MCP server',
+  skill: 'skill',
+  tool: 'file of tools',
+  context: 'context file',
+  extension: 'extension',
 };
 
-async function askFor(project: Project, what: string, prompter: Prompter): Promise<'always' | 'once' | 'no'> {
-  const lines = project.untrusted.flatMap(({ kind, name, path, warnings }) => [
-    `  ${KINDS[kind] ?? kind} ${name}, in ${path}`,
-    ...warnings.map((warning) => `    ${warning}`),
+async function askFor(
+  project: Project,
+  roots: readonly string[],
+  prompter: Prompter,
+): Promise<'always' | 'once' | 'no'> {
+  const lines = roots.flatMap((folder) => [
+    `${folder} brings ${whatOf(project, folder)} that you have not agreed to:`,
+    ...project.untrusted
+      .filter(({ root = project.folder }) => root === folder)
+      .flatMap(({ kind, name, path, warnings }) => [
+        `  ${KINDS[kind] ?? kind} ${name}, in ${path}`,
+        ...warnings.map((warning) => `    ${warning}`),
+      ]),
   ]);
-  prompter.say([`${project.folder} brings ${what} that you have not agreed to:`, ...lines].map(visibleLine));
+  prompter.say(lines.map(visibleLine));
   try {
     return await prompter.choose<'always' | 'once' | 'no'>({
-      message: 'Trust this folder?',
+      message: roots.length > 1 ? 'Trust these folders?' : 'Trust this folder?',
       choices: [
         { value: 'no', label: 'No, run without it' },
         { value: 'once', label: 'For this run' },

@@ -40,18 +40,26 @@ export interface RunCommand {
   ephemeral?: boolean | undefined;
   /** Serves Studio beside the run, and after it until a signal. */
   studio?: boolean | undefined;
-  /** All that the folder brings counts, for this run. */
+  /** Folders of extensions, as they were typed. */
+  extension?: readonly string[] | undefined;
+  /** All that the folder, and extensions, bring counts, for this run. */
   trust?: boolean | undefined;
   /** A stored session to go on with, where it broke off; there is no prompt then. */
   resume?: { id: string; repair: boolean } | undefined;
 }
 
+export interface LoadedDefinition {
+  definition: AgentDefinition;
+  script?: string | undefined;
+  notices: readonly string[];
+  /** Absolute. */
+  extensions?: readonly string[];
+}
+
 /** What the command is made of, so that it can be tested without a model. */
 export interface RunParts {
   /** `file` as it was typed. */
-  loadDefinition(
-    file: string,
-  ): Promise<{ definition: AgentDefinition; script?: string | undefined; notices: readonly string[] }>;
+  loadDefinition(file: string): Promise<LoadedDefinition>;
   loadModel(scriptPath: string): Promise<ModelInterface>;
   /** `path` as it was typed. */
   loadModels(path: string): Promise<ModelSettings>;
@@ -114,13 +122,18 @@ export async function withTeam<Begun>(
   try {
     const begun = await begin();
     const canAsk = io.stdin.isTTY === true && io.stderr.isTTY;
+    const named = parts.isFile(command.file) ? await parts.loadDefinition(command.file) : undefined;
+    const extensions = [
+      ...(command.extension ?? []).map((folder) => resolve(io.cwd, folder)),
+      ...(named?.extensions ?? []),
+    ];
     const project = await projectFor(
-      { folder: io.cwd },
+      { folder: io.cwd, ...(extensions.length > 0 && { extensions }) },
       { trust: command.trust === true, prompter: canAsk ? parts.prompter : undefined },
       io,
       parts,
     );
-    const { loaded, file } = await definitionOf(command.file, project, io, parts);
+    const { loaded, file } = await definitionOf(command.file, { named, project }, io, parts);
     for (const notice of loaded.notices) void io.stderr.write(`troupe: ${visibleLine(notice)}\n`);
     const scriptPath = command.script === undefined ? loaded.script : resolve(io.cwd, command.script);
     const scripted = scriptPath === undefined ? undefined : await parts.loadModel(scriptPath);
@@ -132,9 +145,10 @@ export async function withTeam<Begun>(
     const host = parts.createHost({
       ...settings,
       ...(scripted === undefined ? {} : { models: { scripted } }),
-      tools: [...tools, ...(await serverTools(project, parts))],
+      tools: [...tools, ...(await project.tools()), ...(await serverTools(project, parts))],
       policy,
-      trust: project.trusted,
+      // A file that was named is trusted for this run, and so are the skills that it names.
+      trust: project.trusted || named !== undefined,
       ...(project.hooks.length > 0 && { hooks: project.hooks }),
       ...(userFile === undefined ? {} : { userPolicyFile: userFile }),
       store: parts.openStore(command.store, file),
@@ -168,16 +182,15 @@ export async function withTeam<Begun>(
 
 /** The definition in a file, or the agent of that name that the folder or the user brings; and the file that it is in. */
 async function definitionOf(
-  named: string,
-  project: Project,
+  given: string,
+  { named, project }: { named: LoadedDefinition | undefined; project: Project },
   io: CommandIo,
   parts: RunParts,
-): Promise<{ loaded: Awaited<ReturnType<RunParts['loadDefinition']>>; file: string }> {
-  const found = parts.isFile(named)
-    ? undefined
-    : project.items.find(({ kind, name }) => kind === 'agent' && name === named);
-  if (found?.kind !== 'agent') return { loaded: await parts.loadDefinition(named), file: resolve(io.cwd, named) };
-  return { loaded: await project.agent(named), file: found.file };
+): Promise<{ loaded: LoadedDefinition; file: string }> {
+  if (named !== undefined) return { loaded: named, file: resolve(io.cwd, given) };
+  const found = project.items.find(({ kind, name }) => kind === 'agent' && name === given);
+  if (found?.kind !== 'agent') return { loaded: await parts.loadDefinition(given), file: resolve(io.cwd, given) };
+  return { loaded: await project.agent(given), file: found.file };
 }
 
 async function serverTools({ mcpServers }: Project, parts: RunParts): Promise<readonly Toolset[]> {

@@ -1,5 +1,5 @@
 import { keyOf, type ProjectItem } from '../define/project/items.js';
-import type { Project, ProjectOptions } from '../define/project/project.js';
+import { type Project, type ProjectOptions, withOwnExtension } from '../define/project/project.js';
 import { type TrustStore, trustFile } from '../define/project/trust-store.js';
 import type { CommandIo } from './command-io.js';
 import { exitCodes } from './exit-codes.js';
@@ -61,8 +61,9 @@ interface Found {
 /** What the folder itself brings. A policy that has changed is no reason not to show it. */
 async function look(options: ProjectOptions, parts: TrustParts): Promise<Found> {
   const kept = await (options.trust as TrustStore).read(options.folder as string);
-  const all = await parts.openProject({ ...options, trust: { read: async () => undefined, write: async () => {} } });
-  const items = all.items.filter(({ origin }) => origin === 'project');
+  const looking = await withOwnExtension({ ...options, trust: { read: async () => undefined, write: async () => {} } });
+  const all = await parts.openProject(looking);
+  const items = all.items.filter(({ root }) => root === all.folder);
   const changed = items.filter((item) => kept?.acknowledged[keyOf(item)] !== item.hash);
   const problems = all.problems.map(({ path, message }) => (path === undefined ? message : `${path}: ${message}`));
   return { folder: all.folder, trusted: kept !== undefined, items, changed, problems };
@@ -117,6 +118,10 @@ const KINDS: Readonly<Record<ProjectItem['kind'], string>> = {
   hook: 'hook',
   policy: 'policy',
   mcp_server: 'MCP server',
+  skill: 'skill',
+  tool: 'tools in',
+  context: 'context',
+  extension: 'extension',
 };
 
 function textOf(found: Found): string {

@@ -162,5 +162,7 @@ export interface AgentDefinition<Name extends string = string, Input = unknown, 
   readonly behaviour?: CompositionBehaviour | undefined;
   /** Path of a script for the scripted model, resolved by the loader. */
   readonly script?: string | undefined;
+  /** What brought it: `ext:<name>`. Set by what reads extensions; rules may name it in place of the agent. */
+  readonly origin?: string | undefined;
   readonly '~types'?: { readonly input: Input; readonly output: Output; readonly state: State } | undefined;
 }

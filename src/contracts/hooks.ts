@@ -127,6 +127,8 @@ export interface LifecycleInterceptor {
   supportedHookPoints(): readonly Open<HookPoint>[];
   /** The same as `fire`, at once where every hook answers at once: there may be an event for every word. */
   fireNow?(point: Open<HookPoint>, payload: HookPayloadBase & Bag): HookResult | Promise<HookResult>;
+  /** Ends what its hooks still have under way for a thread and all below it: their run is being stopped. Must not throw. */
+  cancel?(sessionId: string, threadId: string | undefined, reason: string): void;
   /** Ends what its hooks still have under way. */
   close?(): void | Promise<void>;
 }

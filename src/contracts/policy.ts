@@ -12,6 +12,8 @@ export interface PolicyRequest {
   principal?: string;
   /** Agent names from the root down, joined by `/`. */
   principalPath?: string;
+  /** The extension that brought the agent, `ext:<name>`. */
+  origin?: string;
   /** The leaders above it that act through it, nearest first: what it may do is bounded by what each of them may. */
   actingFor?: readonly PolicyActor[];
   context?: PolicyContext;
@@ -20,6 +22,7 @@ export interface PolicyRequest {
 export interface PolicyActor {
   principal: string;
   principalPath: string;
+  origin?: string;
 }
 
 /** Facts that the host vouches for; never taken from what an agent said. */
@@ -46,6 +49,7 @@ export interface PolicyScope {
   mode?: PermissionMode;
   principal?: string;
   principalPath?: string;
+  origin?: string;
   actingFor?: readonly PolicyActor[];
   executor?: string;
   /** The tools to judge, a list that does not change. Absent: only the names that rules spell out. */

@@ -79,6 +79,11 @@ class HookChain implements LifecycleInterceptor {
     return OBSERVER_POINTS.has(point) ? this.#tellAll(links, outcome) : this.#askInOrder(links, outcome, 0);
   }
 
+  cancel(sessionId: string, threadId: string | undefined, reason: string): void {
+    for (const call of [...this.#open])
+      if (call.isOf(sessionId, threadId)) call.abort(`the run is being stopped: ${reason}`);
+  }
+
   async close(): Promise<void> {
     const open = [...this.#open];
     for (const call of open) call.abort('the host is being closed');
@@ -116,7 +121,7 @@ class HookChain implements LifecycleInterceptor {
   }
 
   #call(link: Link, point: string, payload: Payload): Said | Promise<Said> {
-    const call = new Call(this.#open);
+    const call = new Call(this.#open, payload);
     try {
       const said = link.call(point, payload, call);
       if (isThenable(said)) return this.#inTime(point, link, Promise.resolve(said), call);

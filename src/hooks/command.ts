@@ -5,7 +5,7 @@ import { HOOK_POINTS } from '../kernel/hook-points.js';
 import { cutText, didYouMean } from '../kernel/text.js';
 import { hookEnvironment } from './environment.js';
 import { resultOfProcess } from './output.js';
-import { runHookProcess } from './process.js';
+import { type EndProcesses, runHookProcess } from './process.js';
 
 export interface CommandHookOptions<P extends HookPoint = HookPoint> {
   point: P;
@@ -27,13 +27,24 @@ export interface CommandHookOptions<P extends HookPoint = HookPoint> {
 const TIMEOUT_MS = 60_000;
 const KEYS = ['point', 'command', 'args', 'timeoutMs', 'name', 'projectDir', 'env', 'sandbox'];
 
+export type CommandHook = <const P extends HookPoint>(options: CommandHookOptions<P>) => HookDefinition<P>;
+
+/** Makes command hooks whose processes are ended by `endProcesses`. */
+export const createCommandHook =
+  (endProcesses: EndProcesses): CommandHook =>
+  (options) =>
+    commandHook(options, endProcesses);
+
 /**
  * A hook that is a process: what it is told comes as JSON on stdin, what it answers is JSON on stdout. Exit code 0:
  * proceed, as the output says (none is consent); 1: a warning; 2 and above: blocked, with stderr as the reason. Output
  * that is not understood blocks at `before_tool` and `before_model`, and is shown elsewhere. It gets no keys and no
- * tokens, and nothing of its process group outlives the call. Throws `INVALID_OPTION` with every fault of its options.
+ * tokens, and nothing that it started outlives the call. Throws `INVALID_OPTION` with every fault of its options.
  */
-export function commandHook<const P extends HookPoint>(options: CommandHookOptions<P>): HookDefinition<P> {
+function commandHook<const P extends HookPoint>(
+  options: CommandHookOptions<P>,
+  endProcesses: EndProcesses,
+): HookDefinition<P> {
   throwProblems(faultsOf(options), 'INVALID_OPTION');
   const { point, command, args, timeoutMs = TIMEOUT_MS, projectDir = '.', env = {}, sandbox } = options;
   const root = resolve(projectDir);
@@ -52,8 +63,9 @@ export function commandHook<const P extends HookPoint>(options: CommandHookOptio
       env: hookEnvironment(process.env, { projectDir: root, more: env }),
       input: `${inputOf(point, payload)}\n`,
       signal,
+      endProcesses,
     });
-    if (signal.aborted) throw new Error('it did not answer in its time');
+    if (signal.aborted) throw new Error(own === undefined ? signal.reason.message : 'it did not answer in its time');
     return resultOfProcess(point, name, end);
   }
   return { point, name, timeoutMs, run: run as HookDefinition<P>['run'] };

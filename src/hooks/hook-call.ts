@@ -1,4 +1,4 @@
-import type { HookCall } from '../contracts/index.js';
+import type { HookCall, HookPayloadBase } from '../contracts/index.js';
 
 /** One call of one hook. Its controller is made when the signal is first read: most hooks answer without it. */
 export class Call implements HookCall {
@@ -7,10 +7,18 @@ export class Call implements HookCall {
   /** What the hook will have answered. */
   answer: Promise<unknown> | undefined;
   readonly #open: Set<Call>;
+  readonly #payload: HookPayloadBase;
 
   /** `open` holds it from the first reading of its signal until it has answered, in time or not. */
-  constructor(open: Set<Call>) {
+  constructor(open: Set<Call>, payload: HookPayloadBase) {
     this.#open = open;
+    this.#payload = payload;
+  }
+
+  /** Whether it was made for a thread of a session, or for one below that. */
+  isOf(sessionId: string, threadId: string | undefined): boolean {
+    if (this.#payload.sessionId !== sessionId) return false;
+    return threadId === undefined || `${this.#payload.threadId ?? ''}.`.startsWith(`${threadId}.`);
   }
 
   get signal(): AbortSignal {

@@ -1,6 +1,16 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
+
+/**
+ * Ends every process that leads the session `pid`, stands in it, or has the marker in its environment: SIGTERM, then
+ * SIGKILL. Must not reject.
+ */
+export type EndProcesses = (
+  tree: { readonly pid: number; readonly marker: string },
+  ending: { readonly patienceMs: number; readonly graceMs: number },
+) => Promise<unknown>;
 
 export interface HookProcess {
   readonly command: string;
@@ -10,6 +20,7 @@ export interface HookProcess {
   /** Goes to stdin, which the process need not read. */
   readonly input: string;
   readonly signal: AbortSignal;
+  readonly endProcesses: EndProcesses;
 }
 
 export interface HookProcessEnd {
@@ -27,17 +38,28 @@ const MAX_STDOUT = 16 * 1024 * 1024;
 const MAX_STDERR = 64 * 1024;
 /** What has left the group may hold a pipe open; it is not waited for any longer. */
 const CLOSE_MS = 500;
+/** Between SIGTERM and SIGKILL. */
+const GRACE_MS = 500;
+const MARKER = 'TROUPE_CALL';
 
 /**
- * Runs a process to its end, as the leader of a group of its own. Nothing of the group outlives it: not when it ends,
- * not when `signal` fires, not when this process exits. Rejects when it cannot be started.
+ * Runs a process to its end, as the leader of a session of its own. Nothing that it started outlives it: not when it
+ * ends, not when `signal` fires. Its group is ended also when this process exits. Rejects when it cannot be started.
  */
 export async function runHookProcess(hook: HookProcess): Promise<HookProcessEnd> {
-  const { command, args, cwd, env, input, signal } = hook;
-  const child = spawn(command, [...args], { cwd, env: { ...env }, detached: true, stdio: ['pipe', 'pipe', 'pipe'] });
+  const { command, args, cwd, input, signal } = hook;
+  const marker = randomBytes(12).toString('hex');
+  // A hook of ours may run us: it is found by all the markers above it.
+  const env = { ...hook.env, [MARKER]: [process.env[MARKER], marker].filter(Boolean).join(',') };
+  const child = spawn(command, [...args], { cwd, env, detached: true, stdio: ['pipe', 'pipe', 'pipe'] });
   if (child.pid === undefined) throw (await once(child, 'error'))[0];
   const group = child.pid;
-  const stop = () => killGroup(group);
+  let ending: Promise<unknown> | undefined;
+  const stop = () => {
+    // Windows has no groups that could be signalled.
+    if (process.platform === 'win32') return killGroup(group);
+    ending ??= hook.endProcesses({ pid: group, marker }, { patienceMs: 0, graceMs: GRACE_MS });
+  };
   const forget = endWithUs(group);
   const exited = once(child, 'exit') as Promise<[number | null]>;
   const closed = once(child, 'close');
@@ -55,6 +77,7 @@ export async function runHookProcess(hook: HookProcess): Promise<HookProcessEnd>
   try {
     const [code] = await exited;
     stop();
+    await ending;
     await closeOutputs(child, closed);
     return { code, stdout: stdout(), stderr: stderr(), isTooLong };
   } finally {

@@ -27,6 +27,7 @@ export function stopRun(thread: Thread, stop: RunStop): void {
   run.stop = stop;
   run.stoppedAt = tree.host.clock.now();
   run.left = thread.actor.getSnapshot().value;
+  tree.host.hooks?.cancel?.(tree.sessionId, thread.threadId, stop.data.reason ?? stop.reason);
   thread.actor.send({ type: 'session.abort' });
   for (const question of [...(thread.questions ?? [])]) cancelQuestion(question, stop.data.reason ?? stop.reason);
   if (thread.run !== run) return;

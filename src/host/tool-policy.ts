@@ -23,11 +23,13 @@ export function requestOf(call: Call): PolicyRequest {
   const { settings } = thread.tree;
   const { annotations } = entry?.descriptor ?? {};
   const leaders = actingFor(thread);
+  const { origin } = thread.agent.driver;
   return {
     action: call.name,
     args: call.args,
     principal: thread.agentId,
     principalPath: thread.principalPath,
+    ...(origin !== undefined && { origin }),
     ...(leaders !== undefined && { actingFor: leaders }),
     context: {
       mode: settings.permissionMode,
@@ -48,7 +50,12 @@ function actingFor(thread: Thread): PolicyActor[] | undefined {
   for (let at = thread.parent; at !== undefined; at = at.parent) {
     if (at.agent.definition.leader === undefined) continue;
     leaders ??= [];
-    leaders.push({ principal: at.agentId, principalPath: at.principalPath });
+    const { origin } = at.agent.driver;
+    leaders.push({
+      principal: at.agentId,
+      principalPath: at.principalPath,
+      ...(origin !== undefined && { origin }),
+    });
   }
   return leaders;
 }
@@ -80,6 +87,7 @@ export function hiddenTools(thread: Thread): readonly string[] {
     mode: thread.tree.settings.permissionMode,
     principal: thread.agentId,
     principalPath: thread.principalPath,
+    ...(thread.agent.driver.origin !== undefined && { origin: thread.agent.driver.origin }),
     executor: thread.agent.driver.descriptor.executor,
     tools: scopeOf(thread.agent.tools),
     ...(leaders !== undefined && { actingFor: leaders }),

@@ -42,7 +42,7 @@ export interface PolicyRule {
   modes?: readonly PermissionMode[];
   /** Values by name, or a list of names that must be true: `["read-only"]` is `{ readOnly: true }`. */
   annotations?: Partial<ToolAnnotations> | readonly string[];
-  /** An agent name, or a path prefix such as `lead/reviewer`. */
+  /** An agent name, a path prefix such as `lead/reviewer`, or the extension that brought the agent: `ext:<name>`. */
   principal?: string;
   context?: { executor?: string; opaque?: boolean };
   /** An allow covers commands that write by a redirection. Default false: those are asked about. */

@@ -25,7 +25,8 @@ export function judge(rules: readonly RankedRule[], request: PolicyRequest, subj
   let judged = judgeAlone(rules, request, subject);
   let isGranted = isGrantFor(judged, request);
   for (const actor of request.actingFor ?? []) {
-    const asLeader = { ...request, principal: actor.principal, principalPath: actor.principalPath };
+    const { principal, principalPath, origin = '' } = actor;
+    const asLeader = { ...request, principal, principalPath, origin };
     const theirs = judgeAlone(rules, asLeader, subject);
     if (theirs === undefined) continue;
     const counts =

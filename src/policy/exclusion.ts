@@ -17,14 +17,14 @@ export function createExclusion(rules: readonly RankedRule[]): (scope: PolicySco
   const denies = rules.some(({ rule }) => rule.decision === 'deny');
   const known = new WeakMap<readonly PolicyScopeTool[], Map<string, readonly string[]>>();
   return (scope) => {
-    const { tools = spelledOut, mode = 'default', principal = '', principalPath = '', executor } = scope;
+    const { tools = spelledOut, mode = 'default', principal = '', principalPath = '', origin = '', executor } = scope;
     if (!denies && narrowPermissionMode(mode) !== 'plan') return NONE;
     let byScope = known.get(tools);
     if (byScope === undefined) {
       byScope = new Map();
       known.set(tools, byScope);
     }
-    const key = `${mode}|${executor ?? ''}|${principal}|${principalPath}`;
+    const key = `${mode}|${executor ?? ''}|${principal}|${principalPath}|${origin}`;
     let excluded = byScope.get(key);
     if (excluded === undefined) {
       excluded = tools
@@ -37,12 +37,13 @@ export function createExclusion(rules: readonly RankedRule[]): (scope: PolicySco
 }
 
 function isDenied(rules: readonly RankedRule[], scope: PolicyScope, tool: PolicyScopeTool): boolean {
-  const { mode, principal, principalPath, executor, actingFor } = scope;
+  const { mode, principal, principalPath, origin, executor, actingFor } = scope;
   const { name, annotations, structural, mcpName, mcpTool } = tool;
   const request = {
     action: name,
     ...(principal !== undefined && { principal }),
     ...(principalPath !== undefined && { principalPath }),
+    ...(origin !== undefined && { origin }),
     ...(actingFor !== undefined && { actingFor }),
     context: {
       ...(mode !== undefined && { mode }),

@@ -65,7 +65,7 @@ export function findRule(rules: readonly RankedRule[], request: PolicyRequest, s
 
 function matchesScope(ranked: RankedRule, mode: PermissionMode, request: PolicyRequest): boolean {
   const { rule, names, modes, annotations, context } = ranked;
-  const { action, principal, principalPath = '', context: facts = {} } = request;
+  const { action, principal, principalPath = '', origin, context: facts = {} } = request;
   const isAllow = rule.decision === 'allow';
   const isMeant =
     names.some((name) => matchesName(name, action, facts.mcpName, isAllow)) ||
@@ -77,7 +77,7 @@ function matchesScope(ranked: RankedRule, mode: PermissionMode, request: PolicyR
     const isNamed = facts.mcpName === undefined && action.startsWith(toolsOf(rule.mcpName));
     if (!isNamed || isAllow) return false;
   }
-  if (rule.principal !== undefined && rule.principal !== principal) {
+  if (rule.principal !== undefined && rule.principal !== principal && rule.principal !== origin) {
     if (!`${principalPath}/`.startsWith(`${rule.principal}/`)) return false;
   }
   for (const [key, value] of annotations) if (facts.annotations?.[key] !== value) return false;

@@ -86,7 +86,8 @@ class Studio {
         await inspection.lookUp(session);
         const seen = request.headers['last-event-id'];
         const after = numberIn(typeof seen === 'string' ? seen : url.searchParams.get('after'));
-        return streamSession(inspection, session, after, visit.response);
+        const hearsSteps = url.searchParams.get('steps') === '1';
+        return streamSession(inspection, session, { after, hearsSteps }, visit.response);
       }
       default:
         return nothingHere(visit);

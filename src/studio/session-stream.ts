@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
-import type { AgentEvent } from '../contracts/index.js';
-import type { HostInspection } from '../host/inspection.js';
+import type { ActorStep, HostInspection } from '../host/inspection.js';
 import { describeError } from '../kernel/errors.js';
+import { EventBatch } from './event-batch.js';
 import { Page } from './page-stream.js';
 import type { MachineStep, StreamMessages } from './wire.js';
 
@@ -11,11 +11,12 @@ const MOST_STEPS = 5_000;
 /**
  * One page's stream of one session: what is logged after a position, then what happens, with no gap and no double, some
  * of it together. It waits for the page rather than keep what the page cannot take yet. Ends when the page leaves.
+ * `hearsSteps`: what the machines do is told too; it costs the run more than its events do.
  */
 export async function streamSession(
   inspection: HostInspection,
   sessionId: string,
-  after: number,
+  { after, hearsSteps }: { after: number; hearsSteps: boolean },
   response: ServerResponse,
 ): Promise<void> {
   const page = new Page(response);
@@ -24,20 +25,21 @@ export async function streamSession(
     if (of === sessionId) changed.ring();
   });
   let steps: MachineStep[] = [];
-  const offStep = inspection.onStep(({ sessionId: of, ...step }) => {
+  const hear = ({ sessionId: of, ...step }: ActorStep) => {
     if (of !== sessionId) return;
     steps.push(step);
     if (steps.length > MOST_STEPS) steps = steps.slice(-MOST_STEPS / 2);
     page.wake();
-  });
-  page.write('hears', { lastSeq: inspection.open().find((one) => one.sessionId === sessionId)?.lastSeq ?? after });
+  };
+  const offStep = hearsSteps ? inspection.onStep(hear) : undefined;
+  if (hearsSteps)
+    page.write('hears', { lastSeq: inspection.open().find((one) => one.sessionId === sessionId)?.lastSeq ?? after });
   let last = after;
-  let batch: AgentEvent[] = [];
+  const batch = new EventBatch();
   page.onFlush = () => {
     if (steps.length > 0) page.write('states', steps.splice(0));
-    if (batch.length === 0) return;
-    const events = batch;
-    batch = [];
+    if (batch.isEmpty) return;
+    const events = batch.take();
     page.write('events', events, events.at(-1)?.seq);
   };
   try {
@@ -52,7 +54,7 @@ export async function streamSession(
       const events = inspection.log(sessionId, last)[Symbol.asyncIterator]();
       page.onGone = () => void events.return?.(undefined);
       for (let step = await events.next(); !step.done && !page.isGone; step = await events.next()) {
-        batch.push(step.value);
+        batch.add(step.value);
         last = Math.max(last, step.value.seq);
         page.wake();
         if (page.isBehind) await page.drained();
@@ -66,7 +68,7 @@ export async function streamSession(
     if (!page.isGone) page.write('resync', { lastSeq: 0, ...describeError(thrown) } as StreamMessages['resync']);
   } finally {
     offChange();
-    offStep();
+    offStep?.();
     page.end();
   }
 }

@@ -18,8 +18,9 @@ import type {
  * - `GET /api/sessions/<host>/<session>/plan` → `SessionPlan`
  * - `GET /api/sessions/<host>/<session>/log?after=<seq>&limit=<n>` → `LogPage`: what is logged after a position, in order.
  *   At most 5,000 events, or 8 MB, at once.
- * - `GET /api/sessions/<host>/<session>/stream?after=<seq>` → server-sent events, `StreamMessages` by their names. It begins
- *   behind `after`, or behind `Last-Event-ID` where there is one (a `seq`), and never ends by itself.
+ * - `GET /api/sessions/<host>/<session>/stream?after=<seq>&steps=1` → server-sent events, `StreamMessages` by their names. It
+ *   begins behind `after`, or behind `Last-Event-ID` where there is one (a `seq`), and never ends by itself. Steps of
+ *   machines are told only where they are asked for.
  * - `GET /api/overview/stream` → server-sent events: `overview` with an `Overview`, at once and after each change.
  * - `GET /api/sessions/<host>/<session>/steps?thread=<thread>` → `ToldSteps`
  * - `GET /api/inspection/<host>?session=<session>` → server-sent events: `inspection` with a list of `InspectionMessage`,
@@ -85,11 +86,11 @@ export interface LogPage {
 
 /** Messages of a session's stream. `id:` is the `seq` up to which all was said. */
 export interface StreamMessages {
-  /** What happened, in order, some of it together: increments of messages and tool updates too. */
+  /** What happened, in order, some of it together: increments of messages (several of them may be one) and tool updates too. */
   events: readonly AgentEvent[];
   /** What machines did, as XState's inspection says it; only of sessions that run here. */
   states: readonly MachineStep[];
-  /** From behind this position on all steps of its machines are heard; said once, at the beginning. */
+  /** From behind this position on all steps of its machines are told; said once, at the beginning, where they are. */
   hears: { readonly lastSeq: number };
   /** Forget what was shown and load the log anew: it was cut, or the page is behind by more than is kept. */
   resync: { readonly lastSeq: number };

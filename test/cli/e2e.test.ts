@@ -348,6 +348,40 @@ test('what a folder brings runs once it is trusted, and not before', async () =>
   }
 }, 60_000);
 
+test('the policy and the hooks in the home of the user count in every folder', async () => {
+  const home = await mkdtemp(join(tmpdir(), 'troupe-home-'));
+  const work = await mkdtemp(join(tmpdir(), 'troupe-work-'));
+  const at = { cwd: work, env: { HOME: home } };
+  try {
+    await mkdir(join(home, '.troupe'), { recursive: true });
+    await writeFile(
+      join(work, 'lister.agent.md'),
+      '---\nname: lister\ndescription: Lists.\nmodel: scripted\ntools: [list_directory]\n---\nGo.\n',
+    );
+    await writeFile(
+      join(work, 'script.json'),
+      JSON.stringify([{ toolCalls: [{ name: 'list_directory', args: {} }] }, { text: 'done' }]),
+    );
+    const run = async () => {
+      const { out } = await troupe(['run', 'lister.agent.md', 'go', '--json', '--script', 'script.json'], at);
+      return eventsOf(out).find((event) => event.type === 'tool_response');
+    };
+    expect(await run()).not.toMatchObject({ isError: true });
+
+    const hooks = join(home, '.troupe', 'hooks.yaml');
+    await writeFile(hooks, 'hooks:\n  - point: before_tool\n    command: echo not at home >&2; exit 2\n');
+    expect(await run()).toMatchObject({ llmContent: [{ text: 'denied by a hook: not at home' }] });
+    await rm(hooks);
+
+    const policy = join(home, '.troupe', 'policy.toml');
+    await writeFile(policy, '[[rules]]\ntoolName = "list_directory"\ndecision = "deny"\ndenyMessage = "no lists"\n');
+    expect(await run()).toMatchObject({ errorType: 'policy_denied' });
+  } finally {
+    await rm(home, { recursive: true, force: true });
+    await rm(work, { recursive: true, force: true });
+  }
+}, 60_000);
+
 test('a run that was killed is resumed from its log, forked and taken back', async () => {
   const killed = startTroupe(['run', 'solo.agent.md', 'go', '--script', 'slow.json', '--store', 'kept'], { cwd });
   const kept = join(cwd, 'kept', 'sessions');

@@ -39,6 +39,8 @@ export const bareProject: Project = {
   hooks: [],
   policy: [],
   mcpServers: {},
+  skills: {},
+  tools: async () => [],
   agent: () => Promise.reject(new Error('none')),
 };
 

@@ -19,6 +19,8 @@ export interface Surroundings {
   /** `filePath` and `hash` of the file. */
   readonly metadata: AgentMetadata;
   /** Reads a schema file; reports what is wrong at the place that names it. */
+  /** Takes an extension that the file names, as an absolute folder. */
+  readonly takeExtension: (folder: string) => void;
   readonly readSchema: (section: Section, key: string, path: string) => Promise<JsonSchema | undefined>;
 }
 
@@ -28,7 +30,16 @@ const LIMIT_KEYS = ['maxTurns', 'maxTimeMinutes', 'maxLlmCalls', 'maxBudgetUsd',
 const MINUTES_ALIAS = 'timeoutMins';
 export const CONSTRAINT_KEYS = ['constraints', ...LIMIT_KEYS, MINUTES_ALIAS];
 
-const COMMON_KEYS = ['name', 'displayName', 'description', 'metadata', 'inputSchema', 'outputKey', 'script'];
+const COMMON_KEYS = [
+  'name',
+  'displayName',
+  'description',
+  'metadata',
+  'inputSchema',
+  'outputKey',
+  'script',
+  'extensions',
+];
 export const TEAM_COMMON_KEYS = [...COMMON_KEYS, ...CONSTRAINT_KEYS];
 
 export const AGENT_KEYS = [
@@ -82,6 +93,7 @@ export async function readAgentOptions(
 
 /** What an agent and a team share, save the description, which only an agent must have. */
 export async function readCommon(section: Section, surroundings: Surroundings) {
+  readExtensions(section, surroundings);
   return defined({
     name: readRequired(section, 'name') ?? '',
     displayName: section.text('displayName'),
@@ -90,6 +102,14 @@ export async function readCommon(section: Section, surroundings: Surroundings) {
     inputSchema: await readSchemaOption(section, 'inputSchema', surroundings),
     outputKey: section.text('outputKey'),
   });
+}
+
+/** Folders relative to the file. Whether they are extensions, and count, is seen when they are read. */
+function readExtensions(section: Section, { folder, takeExtension }: Surroundings): void {
+  for (const [index, path] of (section.texts('extensions') ?? []).entries()) {
+    if (path.trim() === '' || path.includes('\0')) section.say('extensions', 'must be the path of a folder', index);
+    else takeExtension(resolve(folder, path));
+  }
 }
 
 /** Says so when the key is missing or empty. */

@@ -1,5 +1,5 @@
 import { extname, resolve } from 'node:path';
-import type { AgentDefinition } from '../../contracts/index.js';
+import type { AgentDefinition, ToolDefinition } from '../../contracts/index.js';
 
 const CODE = ['.ts', '.mts', '.js', '.mjs'];
 
@@ -11,6 +11,25 @@ export const isCodePath = (path: string): boolean => CODE.includes(extname(path)
  * imports are read anew at each call; nothing is written to disk.
  */
 export async function loadCode(path: string): Promise<{ definition: AgentDefinition } | { fault: string }> {
+  const loaded = await runCode(path);
+  if ('fault' in loaded) return loaded;
+  const { exports } = loaded;
+  if (isDefinition(exports.default)) return { definition: exports.default };
+  const found = 'default' in exports ? 'its default export is no agent' : 'it has no default export';
+  return { fault: `${found}; write: export default agent({ … }) or a team` };
+}
+
+/** The same for a file that makes tools: its default export is one, or a list of them. */
+export async function loadToolCode(path: string): Promise<{ tools: readonly ToolDefinition[] } | { fault: string }> {
+  const loaded = await runCode(path);
+  if ('fault' in loaded) return loaded;
+  const given: unknown = loaded.exports.default;
+  const tools: readonly unknown[] = Array.isArray(given) ? given : [given];
+  if (tools.every((one): one is ToolDefinition => Object(one).kind === 'tool')) return { tools };
+  return { fault: 'its default export is no tool; write: export default tool({ … }), or a list of them' };
+}
+
+async function runCode(path: string): Promise<{ exports: Record<string, unknown> } | { fault: string }> {
   try {
     // It finds the others beside itself: a file of its own also when the package is built.
     const [{ createJiti }, { ownModules }] = await Promise.all([import('jiti'), import('./own-modules.js')]);
@@ -22,11 +41,7 @@ export async function loadCode(path: string): Promise<{ definition: AgentDefinit
       interopDefault: false,
       virtualModules: await ownModules(absolute),
     });
-    const module = await jiti.import<Record<string, unknown>>(absolute);
-    const exported = module.default;
-    if (isDefinition(exported)) return { definition: exported };
-    const found = 'default' in module ? 'its default export is no agent' : 'it has no default export';
-    return { fault: `${found}; write: export default agent({ … }) or a team` };
+    return { exports: await jiti.import<Record<string, unknown>>(absolute) };
   } catch (thrown) {
     const said = thrown instanceof Error ? thrown.message : String(thrown);
     return { fault: `could not be run: ${said.split('\n')[0]}` };

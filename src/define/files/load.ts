@@ -18,6 +18,8 @@ export interface LoadedAgent {
   script?: string;
   /** Every file that was read, the named one first, as it can be opened from the current directory. */
   files: string[];
+  /** Absolute folders of extensions that the files want to be there. Nothing of them was read. */
+  extensions: string[];
   /** What was read otherwise than it is written, one sentence each, with its place. */
   notices: string[];
 }
@@ -44,6 +46,7 @@ export async function loadAgentFile(path: string, options: LoadOptions = {}): Pr
     definition,
     ...(script !== undefined && { script }),
     files: [...reader.files],
+    extensions: [...reader.extensions],
     notices: reader.notices,
   };
 }

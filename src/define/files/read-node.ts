@@ -16,6 +16,7 @@ export interface Context {
   readonly body: string;
   readonly bodyPlace: string;
   readonly hostTools: readonly string[] | undefined;
+  readonly takeExtension: (folder: string) => void;
   /** Reads the file that `place` names. Undefined after a problem. */
   readonly child: (path: string, place: string) => Promise<AgentNode | undefined>;
   readonly schema: (section: Section, key: string, path: string) => Promise<{ map: RawMap; file: string } | undefined>;
@@ -126,6 +127,7 @@ function open(section: Section, context: Context): { surroundings: Surroundings;
   const surroundings: Surroundings = {
     folder: context.folder,
     metadata: context.metadata,
+    takeExtension: context.takeExtension,
     readSchema: async (place, key, path) => {
       const found = await context.schema(place, key, path);
       if (found === undefined) return undefined;

@@ -24,6 +24,8 @@ export interface Reader {
   readonly notices: string[];
   /** Every file that was read, in order, as it can be opened. */
   readonly files: Set<string>;
+  /** Folders of extensions that files name, absolute. */
+  readonly extensions: Set<string>;
   first(path: string): Promise<AgentNode | undefined>;
 }
 
@@ -40,6 +42,7 @@ export function createReader(options: ReaderOptions): Reader {
   const problems: Problem[] = [];
   const notices: string[] = [];
   const files = new Set<string>();
+  const extensions = new Set<string>();
   let opened = 0;
   let top = '';
   const fault = (path: string, message: string): undefined => {
@@ -109,6 +112,7 @@ export function createReader(options: ReaderOptions): Reader {
       body: document.body,
       bodyPlace: `${path}:${document.bodyLine}`,
       hostTools: options.hostTools,
+      takeExtension: (path) => extensions.add(path),
       child: (named, place) =>
         file(
           isAbsolute(named) ? named : join(folder, named),
@@ -142,6 +146,7 @@ export function createReader(options: ReaderOptions): Reader {
     problems,
     notices,
     files,
+    extensions,
     first: (path) => {
       top = dirname(path);
       return file(path, { place: path, says: '', mayBeCode: options.code.first }, []);

@@ -11,7 +11,18 @@ export interface Place {
   readonly origin: Origin;
   /** Absolute. */
   readonly folder: string;
+  /** What it makes of values that its hooks are declared with. */
+  readonly variables?: (value: unknown) => unknown;
+  /** What it makes of its servers. */
+  readonly server?: ServerReading;
 }
+
+/** How a server that is written so is started, and what is to be said about it. */
+export type ServerReading = (written: Record<string, unknown>) => {
+  config: Record<string, unknown>;
+  warnings: readonly string[];
+  problems: readonly string[];
+};
 
 /** One digest of several texts, whatever stands in them. */
 export function digestOf(texts: readonly string[]): string {
@@ -47,9 +58,9 @@ export async function filesNamedIn(line: readonly string[], projectDir: string):
   return named;
 }
 
-/** Extensions that a user has installed, each a place of its own. */
-export async function extensionsIn(userFolder: string): Promise<Place[]> {
+/** Extensions that a user has installed, by the names of their folders. */
+export async function extensionsIn(userFolder: string): Promise<{ path: string; name: string }[]> {
   const folder = join(userFolder, 'extensions');
   const names = (await namesIn(folder)).filter((name) => /^[A-Za-z0-9][\w-]*$/.test(name));
-  return names.map((name) => ({ origin: `ext:${name}`, folder: join(folder, name) }));
+  return names.map((name) => ({ path: join(folder, name), name }));
 }

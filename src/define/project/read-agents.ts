@@ -1,5 +1,5 @@
 import { basename, join } from 'node:path';
-import type { AgentDescriptor } from '../../contracts/index.js';
+import type { AgentDefinition, AgentDescriptor } from '../../contracts/index.js';
 import { TroupeError } from '../../kernel/errors.js';
 import { isCodePath } from '../files/code.js';
 import { listAgentFiles } from '../files/find.js';
@@ -7,6 +7,7 @@ import { loadAgentFile } from '../files/load.js';
 import { readTextFile } from '../files/read-text.js';
 import type { AgentItem } from './items.js';
 import { digestOf, namesIn, type Place } from './places.js';
+import { digestsOf } from './read-skills.js';
 
 /** The agents of a place. Definitions in Markdown, YAML and JSON are read; code is listed, and not run. */
 export async function readAgents(
@@ -22,13 +23,14 @@ export async function readAgents(
       const loaded = await loadAgentFile(path, { allowCode: false, ...(hostTools && { hostTools }) });
       const { definition, notices } = loaded;
       const { name, description } = definition.descriptor;
+      const skills = await digestsOf([...new Set(skillsOf(definition))]);
       items.push({
         ...place,
         name,
         description,
-        hash: digestOf(hashesOf(definition.descriptor)),
+        hash: digestOf([...hashesOf(definition.descriptor), ...skills.hashes]),
         warnings: [...new Set([...warningsOf(definition.descriptor), ...backendWarnings(definition), ...notices])],
-        problems: [],
+        problems: skills.problems,
         loaded,
       });
     } catch (thrown) {
@@ -70,6 +72,11 @@ async function hashOf(path: string): Promise<string> {
 /** Of its own file and of every file that it names. */
 function hashesOf({ name, metadata, subAgents = [] }: AgentDescriptor): string[] {
   return [name, String(metadata?.hash ?? ''), ...subAgents.flatMap(hashesOf)];
+}
+
+/** Of the agent and all below it. */
+function skillsOf({ skills = [], leader, children = [] }: AgentDefinition): string[] {
+  return [...skills, ...[leader, ...children].flatMap((one) => (one === undefined ? [] : skillsOf(one)))];
 }
 
 function warningsOf({ name, metadata, subAgents = [] }: AgentDescriptor): string[] {

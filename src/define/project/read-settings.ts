@@ -1,12 +1,13 @@
 import { dirname, join } from 'node:path';
 import type { HookPoint } from '../../contracts/index.js';
-import { type CommandHookOptions, commandHook } from '../../hooks/command.js';
+import type { CommandHookOptions } from '../../hooks/command.js';
 import type { Problem } from '../../kernel/errors.js';
 import { didYouMean } from '../../kernel/text.js';
+import { commandHook } from '../command-hook.js';
 import { readDocument } from '../files/document.js';
 import { type RawMap, type RawNode, snakeCase, toPlain } from '../files/raw.js';
 import type { HookItem, ServerItem } from './items.js';
-import { digestOf, filesNamedIn, namesIn, type Place } from './places.js';
+import { digestOf, filesNamedIn, namesIn, type Place, type ServerReading } from './places.js';
 import { problemsOf } from './read-agents.js';
 
 const FILES = /^(hooks|settings)\.(ya?ml|json)$/;
@@ -59,7 +60,8 @@ async function readOne(
 const projectOf = ({ origin, folder }: Place): string => (origin === 'project' ? dirname(folder) : process.cwd());
 
 async function readHook(place: Place, file: string, index: number, node: RawNode): Promise<HookItem> {
-  const given = Object(node.kind === 'map' ? camelKeys(node) : {}) as Record<string, unknown>;
+  const written: unknown = node.kind === 'map' ? camelKeys(node) : {};
+  const given = Object(place.variables?.(written) ?? written) as Record<string, unknown>;
   const where = `${file}:${node.line}`;
   const { point, command, args } = given;
   const line = [command, ...(Array.isArray(args) ? args : [])].map(String);
@@ -86,10 +88,14 @@ async function readHook(place: Place, file: string, index: number, node: RawNode
   };
 }
 
-async function readServers(place: Place, file: string, servers: RawMap): Promise<ServerItem[]> {
+const asWritten: ServerReading = (config) => ({ config, warnings: [], problems: [] });
+
+/** The servers that a map in a file declares. */
+export async function readServers(place: Place, file: string, servers: RawMap): Promise<ServerItem[]> {
   const items: ServerItem[] = [];
   for (const [name, { value, line }] of servers.entries) {
-    const config = toPlain(value) as Record<string, unknown>;
+    const written = toPlain(value);
+    const { config, warnings, problems } = (place.server ?? asWritten)(Object(written) as Record<string, unknown>);
     const { command, args, url } = Object(config) as { command?: unknown; args?: unknown; url?: unknown };
     const started = [command, ...(Array.isArray(args) ? args : [])].map(String);
     const isOne = (typeof command === 'string') !== (typeof url === 'string');
@@ -99,9 +105,15 @@ async function readServers(place: Place, file: string, servers: RawMap): Promise
       origin: place.origin,
       path: file,
       hash: digestOf([JSON.stringify(config), ...(await filesNamedIn(started, projectOf(place)))]),
-      warnings: [typeof url === 'string' ? `connects to ${url}` : `starts a program: ${started.join(' ')}`],
-      problems: isOne ? [] : [`${file}:${line}: a server has a command or a url`],
-      ...(isOne && { config }),
+      warnings: [
+        typeof url === 'string' ? `connects to ${url}` : `starts a program: ${started.join(' ')}`,
+        ...warnings,
+      ],
+      problems: [
+        ...(isOne ? [] : [`${file}:${line}: a server has a command or a url`]),
+        ...problems.map((problem) => `${file}:${line}: ${problem}`),
+      ],
+      ...(isOne && problems.length === 0 && { config }),
     });
   }
   return items;

@@ -193,6 +193,13 @@ function read(node: SyntaxNode, place: Place, found: ShellCommand[]): void {
     case 'AnsiCQuoted':
       if (node.text.replace(PLAIN_ESCAPES, '').includes('\\')) note('what it stands for could be read in two ways');
       return;
+    case 'ArrayValue':
+      for (const { text } of node.elements) {
+        const index = /^\[[^\]]*\]?/.exec(text)?.[0];
+        if (index !== undefined && /\]\+?=/.test(text) && !isPlainNumber(index.slice(1, -1), place.isTainted))
+          note('it works out a place in a list as it runs');
+      }
+      return children();
     case 'Assignment':
       if (node.value.type === 'Word' && node.value.text.startsWith('(')) note('what it stands for could not be read');
       if (node.index !== undefined && !isPlainIndex(node.index, place.isTainted))

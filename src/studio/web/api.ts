@@ -48,8 +48,12 @@ export interface StreamListener {
 }
 
 /** Listens until it is called off; a lost connection is taken up again by itself, behind what was heard last. */
-export function openStream(host: string, session: string, after: number, listener: StreamListener): () => void {
-  const source = new EventSource(`api/${pathOf(host, session)}/stream?after=${after}&token=${token}`);
+export function openStream(
+  { host, session, after, hearsSteps }: { host: string; session: string; after: number; hearsSteps: boolean },
+  listener: StreamListener,
+): () => void {
+  const steps = hearsSteps ? '&steps=1' : '';
+  const source = new EventSource(`api/${pathOf(host, session)}/stream?after=${after}${steps}&token=${token}`);
   for (const name of ['events', 'states', 'hears', 'resync'] as const)
     source.addEventListener(name, ({ data }: MessageEvent<string>) => {
       listener.message(name, JSON.parse(data) as StreamMessages[typeof name], data.length);

@@ -34,6 +34,9 @@ export class SessionFeed {
   #stop: () => void = () => {};
   #frame = 0;
   #isClosed = false;
+  /** How many views show steps of machines. */
+  #stepViews = 0;
+  #isListening = false;
   #past: { readonly generation: number; seq: number; readonly run: RunFold } | undefined;
 
   constructor(
@@ -111,6 +114,16 @@ export class SessionFeed {
     this.#loading.set(segment, loading);
   }
 
+  /** From here on steps of machines are heard, until what is returned is called. */
+  hearSteps(): () => void {
+    this.#stepViews++;
+    if (this.#stepViews === 1 && this.#isListening) this.#listenAnew();
+    return () => {
+      this.#stepViews--;
+      if (this.#stepViews === 0 && this.#isListening && !this.#isClosed) this.#listenAnew();
+    };
+  }
+
   /** Fetches what the log tells of the steps of a thread's machines. */
   async tellSteps(threadId: string): Promise<void> {
     const { steps } = this;
@@ -168,8 +181,17 @@ export class SessionFeed {
     }
   }
 
+  #listenAnew(): void {
+    this.#stop();
+    this.steps.hearsNoMore(this.segments.lastSeq);
+    this.#listen();
+  }
+
   #listen(): void {
-    this.#stop = openStream(this.host, this.session, this.segments.lastSeq, {
+    this.#isListening = true;
+    const { host, session } = this;
+    const from = { host, session, after: this.segments.lastSeq, hearsSteps: this.#stepViews > 0 };
+    this.#stop = openStream(from, {
       connected: (isConnected) => {
         this.state = isConnected ? 'live' : 'lost';
         if (!isConnected) this.steps.hearsNoMore(this.segments.lastSeq);
@@ -189,6 +211,7 @@ export class SessionFeed {
 
   #startAnew({ message }: { message?: unknown }): void {
     this.#stop();
+    this.#isListening = false;
     this.generation++;
     this.run = createRunModel();
     this.segments = new EventSegments(MOST_CHARACTERS);

@@ -23,6 +23,7 @@ export function StatechartView({ feed, model, threadId, seq }: StatechartViewPro
   const [wanted, setWanted] = useState<string>();
   const [picked, setPicked] = useState<number>();
   const { plan, steps: history } = feed;
+  useEffect(() => feed.hearSteps(), [feed]);
   // What was missed while nothing was heard is told by the log.
   // biome-ignore lint/correctness/useExhaustiveDependencies: anew for another history, and each time it is listened again
   useEffect(() => void feed.tellSteps(threadId), [feed, threadId, history, history.stretches]);

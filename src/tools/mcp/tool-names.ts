@@ -7,10 +7,10 @@ const HASH_LENGTH = 8;
 
 /**
  * What the names of all tools of a server begin with: `mcp_<server>_`. A name with other characters than letters,
- * digits and `_ . -`, or a longer one than 36, is cut and marked with its hash. Depends on the name alone.
+ * digits and `_ . : -`, or a longer one than 36, is cut and marked with its hash. Depends on the name alone.
  */
 export function serverPrefix(server: string): string {
-  const plain = server.replace(/[^A-Za-z0-9_.-]/gu, '_');
+  const plain = server.replace(/[^A-Za-z0-9_.:-]/gu, '_');
   return `mcp_${plain === server && plain.length <= LONGEST_SERVER ? plain : marked(plain, LONGEST_SERVER, server)}_`;
 }
 

@@ -88,6 +88,17 @@ test('nothing of a folder counts before it is trusted; it is listed, with warnin
   await expect(stat(join(root, 'ran'))).rejects.toThrow();
 });
 
+test("the policy of the user counts in every folder, trusted or not, with the user's standing; a fault stops the start", async () => {
+  await put('home/.troupe/policy.toml', '[[rules]]\ntoolName = "write_file"\ndecision = "deny"\n');
+  await put('home/.troupe/policies/more.toml', '[[rules]]\ntoolName = "replace"\ndecision = "deny"\n');
+  expect((await open()).policy).toMatchObject([
+    { tier: 'user', rules: [{ toolName: 'write_file' }] },
+    { tier: 'user', rules: [{ toolName: 'replace' }] },
+  ]);
+  await put('home/.troupe/policy.toml', '[[rules]]\ntoolNam = "write_file"\n');
+  await expect(open()).rejects.toMatchObject({ code: 'SETTINGS_INVALID', message: expect.stringContaining('toolNam') });
+});
+
 test('once it is trusted all of it counts, as it was then; code runs when it is asked for', async () => {
   await fullFolder();
   await trust();

@@ -1,7 +1,9 @@
 import { afterAll, expect, test } from 'vitest';
+import { createPolicyEngine } from '../../../src/policy/engine.js';
 import { parseCommands } from '../../../src/policy/shell/parse.js';
 import { isDangerousVariable } from '../../../src/policy/shell/variables.js';
 import { seededRandom } from '../../../src/testing/seeded.js';
+import { adversaryLines } from './adversary-lines.js';
 import { commandLine, spoiltLine } from './command-lines.js';
 import { givenLines } from './given-lines.js';
 import { bash, mayBe, recordingBash } from './recording-bash.js';
@@ -43,6 +45,27 @@ async function compare(lines: readonly string[]) {
   return { missed, known, ran };
 }
 
+/** Runs what a policy that denies one command allows, and tells where that command ran all the same. */
+async function evaded(lines: readonly string[], denied: string) {
+  const engine = createPolicyEngine([
+    { rules: [{ toolName: 'run_shell_command', decision: 'deny', commandPrefix: denied }] },
+  ]);
+  const evading: string[] = [];
+  const left = [...lines];
+  let allowed = 0;
+  const work = async () => {
+    for (let line = left.pop(); line !== undefined; line = left.pop()) {
+      if (line.includes('\0')) continue;
+      const request = { action: 'run_shell_command', args: { command: line }, context: { mode: 'autonomous' } };
+      if ((await engine.evaluate(request)).outcome !== 'allow') continue;
+      allowed++;
+      for (const [program] of (await shell?.run(line)) ?? []) if (program === denied) evading.push(line);
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  return { evading, allowed };
+}
+
 const made = (count: number, make: (random: () => number, starters: readonly string[]) => string, seed: number) => {
   const random = seededRandom(seed);
   return Array.from({ length: count }, () => make(random, shell?.starters ?? []));
@@ -54,6 +77,17 @@ test.skipIf(shell === undefined)(
     const { missed, known, ran } = await compare(givenLines);
     expect(missed).toEqual([]);
     expect(known).toBeGreaterThan(250);
+    expect(ran).toBeGreaterThan(200);
+  },
+  LIMIT_MS,
+);
+
+test.skipIf(shell === undefined)(
+  'every command that bash runs for a line that is made to be misread was found by the parser',
+  async () => {
+    const { missed, known, ran } = await compare(adversaryLines);
+    expect(missed).toEqual([]);
+    expect(known).toBeGreaterThan(200);
     expect(ran).toBeGreaterThan(200);
   },
   LIMIT_MS,
@@ -80,6 +114,18 @@ test.skipIf(shell === undefined)(
     expect(missed).toEqual([]);
     expect(known).toBeGreaterThan(60);
     expect(ran).toBeGreaterThan(60);
+  },
+  LIMIT_MS,
+);
+
+test.skipIf(shell === undefined)(
+  'where one command is denied and all else allowed, no line that is allowed makes bash run that command',
+  async () => {
+    const lines = [...givenLines, ...adversaryLines, ...made(300, commandLine, 99), ...made(300, spoiltLine, 100)];
+    const { evading, allowed } = await evaded(lines, 'touch');
+    expect(evading).toEqual([]);
+    expect(allowed).toBeGreaterThan(50);
+    expect((await evaded(lines, 'rm')).evading).toEqual([]);
   },
   LIMIT_MS,
 );

@@ -59,7 +59,7 @@ test('a name that a server lacks is a fault that says what it has', async () => 
   await expect(run.result).rejects.toThrow(/no tool "mcp_a_wrok" \(did you mean "mcp_a_work"/);
 });
 
-test('the same names come back after a restart, and in whatever order servers connect', async () => {
+test('the same names come back after a restart, and in whatever order servers connect (B120, B121)', async () => {
   const names = async (...order: string[]) => {
     const servers = Object.fromEntries(order.map((name) => [name, hostileServer('names')]));
     const { host, run } = mcpHost({ servers }, [{ text: 'done' }]);

@@ -8,7 +8,7 @@ test('a plain name is kept as it is', () => {
   expect(registeredName('my-server.v2', 'issues.list')).toBe('mcp_my-server.v2_issues.list');
 });
 
-test('two names of 85 characters that differ at their end stay two names of at most 64', () => {
+test('two names of 85 characters that differ at their end stay two names of at most 64 (B120)', () => {
   const long = 'x'.repeat(84);
   const names = [registeredName('s', `${long}a`), registeredName('s', `${long}b`)];
   expect(new Set(names).size).toBe(2);

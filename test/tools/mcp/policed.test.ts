@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { type Bag, createHost, defineHook } from '../../../src/index.js';
+import { registeredName } from '../../../src/tools/mcp/tool-names.js';
 import { mcpTools } from '../../../src/tools/mcp.js';
 import { collect } from '../../support/team.js';
 import { call, hostileServer, mcpHost, responsesIn, runScript, stdioServer, textIn } from './hosted.js';
@@ -92,6 +93,27 @@ test('rules match by server pattern and by exact name, and hit no other server',
     'policy_denied',
     'worked',
   ]);
+});
+
+test('a rule for one of two tools whose long names differ at their end hits that one, in both orders of servers (B120, B121)', async () => {
+  const long = 'x'.repeat(84);
+  const denied = registeredName('a', `${long}x`);
+  const others = [registeredName('a', `${long}y`), registeredName('b', `${long}x`), registeredName('b', `${long}y`)];
+  const rules = [
+    { toolName: '*', decision: 'allow' as const },
+    { toolName: denied, decision: 'deny' as const, priority: 1 },
+  ];
+  for (const order of [
+    ['a', 'b'],
+    ['b', 'a'],
+  ]) {
+    const servers = Object.fromEntries(order.map((name) => [name, hostileServer('names')]));
+    const entries = [denied, ...others].map((name) => call(name));
+    const { events } = await runScript({ servers }, entries, { policy: [{ rules }] });
+    const refused = responsesIn(events).filter(({ errorType }) => errorType === 'policy_denied');
+    expect(refused.map(({ name }) => name)).toEqual([denied]);
+    expect(responsesIn(events)).toHaveLength(4);
+  }
 });
 
 test('policy and hooks are told the server and its own name for the tool', async () => {
