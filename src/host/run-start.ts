@@ -125,7 +125,8 @@ export function publishInitialize(thread: Thread, resumed = false): void {
   };
   const model = tree.settings.model ?? driver.model;
   if (typeof model === 'string') event.model = model;
-  if (tools.descriptors.length > 0) event.tools = [...tools.descriptors];
+  const named = tools.descriptors.length + tools.providers.length;
+  if (named > 0) event.tools = [...tools.descriptors, ...tools.providers];
   if (resumed) event.resumed = true;
   const { permissionMode } = tree.settings;
   // Part of the session: whoever goes on with it later finds it here.

@@ -189,7 +189,8 @@ class AdkTurn implements CallListener {
       if (fitting !== undefined) await fitting;
       if (context.aborted) return undefined;
       const request = context.modelRequest();
-      const tools = request.tools ?? [];
+      // What a provider runs itself an agent of ADK declares in its own way.
+      const tools = (request.tools ?? []).filter(({ annotations }) => annotations?.providerExecuted !== true);
       this.#names = createWireNames([...tools.map(({ name }) => name), ...namesInHistory(request.messages)]);
       offer(new Set(tools.map(({ name }) => name)));
       const driven = await this.#model();
