@@ -128,6 +128,7 @@ function createProgram({
     .option('--port <number>', 'the port to listen on (default: any that is free)')
     .option('--host <address>', 'the address to listen on (default: 127.0.0.1; any other needs a token)')
     .option('--token-env <name>', 'the environment variable that holds the token which callers must show')
+    .option('--push-origin <origin>', 'where callers may have news sent; may be given more than once', collect)
     .option('--public-url <url>', 'the address that callers use, where it is another')
     .option('--script <file>', 'answer every model call from a script (YAML or JSON): no key, no network')
     .option('--root <folder>', 'the folder that workspace tools may read (default: the current one)')
@@ -194,8 +195,9 @@ function createProgram({
     .option('--run <events>', 'lay a run over the team: its events as JSON lines, as run --json prints them')
     .action(async (file: string, options: { format: string; states?: boolean; machine?: string; run?: string }) => {
       const { graphCommand } = await import('./graph.js');
-      const { loadDefinition } = await import('./parts.js');
-      done(await graphCommand((await loadDefinition(file, io)).definition, options, io));
+      const { loadDefinition, readBackends } = await import('./parts.js');
+      const { definition } = await loadDefinition(file, io);
+      done(await graphCommand(await readBackends(definition), options, io));
     });
 
   const policy = command(

@@ -101,7 +101,7 @@ function compile(compiling: Compiling, definition: AgentDefinition, place: Place
     },
     problems,
   );
-  let readOnly = true;
+  let readOnly = tools.providers.length === 0;
   let opensState = definition.opensState === true || driver.opensState === true;
   for (const entry of tools.byModelName.values()) readOnly &&= entry.readOnly;
   for (const child of children) {

@@ -117,7 +117,9 @@ class ForeignLink {
   #stream(data: SessionStreamData, context: TurnContext): AgentResponse {
     const { signal } = context;
     const first: ExecutionOptions = { signal, hostToolExecution: true, permissionMode: context.permissionMode };
-    const tools = this.#isFirst ? context.tools() : [];
+    const tools = this.#isFirst
+      ? context.tools().filter(({ annotations }) => annotations?.providerExecuted !== true)
+      : [];
     if (tools.length > 0) first.tools = [...tools];
     const given: unknown = this.#session.stream(data, this.#isFirst ? first : { signal });
     this.#isFirst = false;

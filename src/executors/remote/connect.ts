@@ -21,6 +21,8 @@ export interface Connection {
   readonly card: AgentCard;
   /** Both sides want streams. A peer that then refuses one is asked without. */
   streams: boolean;
+  /** The card says that the peer tells of news. */
+  readonly pushes: boolean;
   readonly sdk: typeof import('@a2a-js/sdk');
 }
 
@@ -59,7 +61,7 @@ export async function connect(
       message: `the card of ${backend.cardUrl} sends requests to ${named}; permit that with backend.allowOrigins`,
     });
   }
-  const { streaming = false } = card.capabilities ?? {};
+  const { streaming = false, pushNotifications: pushes = false } = card.capabilities ?? {};
   // Whether to stream is decided by who asks, not by the client.
   const capabilities = { extensions: [], ...card.capabilities, streaming: true };
   const own: AgentCard = {
@@ -76,7 +78,7 @@ export async function connect(
   const client = await factory.createFromAgentCard(own).catch((thrown: unknown) => {
     throw noCard(backend.cardUrl, thrown);
   });
-  return { client, card: own, streams: streaming && backend.streaming !== false, sdk };
+  return { client, card: own, streams: streaming && backend.streaming !== false, pushes, sdk };
 }
 
 function noCard(cardUrl: string, cause: unknown): ModelError {

@@ -69,6 +69,7 @@ export class ThreadFold implements ThreadPast {
   isTakenOver = false;
   questions: QuestionPast[] = [];
   readonly steers: Words[];
+  readonly heard = new Set<string>();
   stop: RunStop | undefined;
   ends: RunEnd | undefined;
   end: RunEnd | undefined;
@@ -201,6 +202,7 @@ export class ThreadFold implements ThreadPast {
   #words(event: AgentEvent): void {
     const taken = foldWords(this.steers, event);
     if (taken === undefined) return;
+    if (event.type === 'message') this.heard.add(taken);
     for (let fold: ThreadFold | undefined = this; fold !== undefined; fold = fold.parent) {
       const at = fold.steers.findIndex(({ steerId }) => steerId === taken);
       if (at < 0) continue;

@@ -32,6 +32,8 @@ async function rewindNow(host: HostCore, sessionId: string, tree: Tree | undefin
   if (handle === undefined) throw cannotCut(sessionId, 'it is in no store');
   try {
     const events = await eventsOf(handle, tree);
+    // Its run has ended meanwhile, and with it the session in this host.
+    if (tree?.isClosed) return await rewindNow(host, sessionId, undefined, to);
     if (events.length === 0) assertUndamaged(handle, 'there is nothing to take back');
     assertPosition(sessionId, events, to);
     if (handle.truncate === undefined) throw cannotCut(sessionId, 'its store cannot cut a log');
