@@ -145,7 +145,8 @@ function createProgram({
     .option('--port <number>', 'the port to listen on (default: any that is free)')
     .option('--script <file>', 'answer every model call from a script (YAML or JSON): no key, no network')
     .option('--root <folder>', 'the folder that workspace tools may read (default: the current one)')
-    .option('--store <dir>', 'the directory that keeps the sessions (default: .troupe)')
+    .option('--store <dir>', 'a directory of sessions (default: .troupe); may be given more than once', collect)
+    .option('--connect <url>', 'the address of another Studio, to be shown too; may be given more than once', collect)
     .option('--json', 'print where it is as JSON')
     .action(async (file: string | undefined, options: Omit<StudioCommand, 'file'>) => {
       const { studioCommand } = await import('./studio.js');

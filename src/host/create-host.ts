@@ -177,8 +177,15 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
     run: (agent, input, runOptions = {}) => startRun(core, agent as AgentDefinition, input as string, runOptions),
     session: (agent, runOptions = {}) => createSession(core, agent as AgentDefinition, runOptions),
     resume: (sessionId, resumeOptions = {}) => resumeRun(core, sessionId, resumeOptions),
-    fork: (sessionId, forkOptions = {}) => forkSession(core, sessionId, forkOptions),
-    rewind: (sessionId, rewindOptions) => rewindSession(core, sessionId, rewindOptions),
+    async fork(sessionId, forkOptions = {}) {
+      const fork = await forkSession(core, sessionId, forkOptions);
+      core.watch?.tell(fork.sessionId);
+      return fork;
+    },
+    async rewind(sessionId, rewindOptions) {
+      await rewindSession(core, sessionId, rewindOptions);
+      core.watch?.tell(sessionId);
+    },
     attach: (sessionId, { after } = {}) => attach(core, sessionId, { after }),
     list: async (agentName) => core.store.list(agentName, { appName: core.appName }),
     async delete(sessionId) {
@@ -192,6 +199,7 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
         });
       }
       await core.store.delete(sessionId);
+      core.watch?.tell(sessionId);
     },
     registerExecutor: (type: ExecutorType, creator: ExecutorCreator) => {
       if (executors.has(type)) {
@@ -202,7 +210,8 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
     async inspectServer(serverOptions = {}) {
       if (core.isClosing)
         throw new TroupeError({ code: 'HOST_CLOSED', message: 'this host is closed; make a new one' });
-      const server = await parts.studio([createInspection(core, host, root, audience)], serverOptions);
+      const others = Object.entries(serverOptions.hosts ?? {}).map(([name, other]) => inspectionOf(other, name));
+      const server = await parts.studio([inspectionOf(host, serverOptions.name), ...others], serverOptions);
       servers.add(server);
       return {
         url: server.url,
@@ -225,7 +234,17 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
     [Symbol.asyncDispose]: () => host.close(),
   };
   let closing: Promise<void> | undefined;
+  inspectable.set(host, (name) => createInspection(core, host, root, audience, name));
   return host;
+}
+
+/** How each host is looked into from outside. */
+const inspectable = new WeakMap<Host, (name: string | undefined) => HostInspection>();
+
+function inspectionOf(host: Host, name: string | undefined): HostInspection {
+  const inspection = inspectable.get(host)?.(name);
+  if (inspection !== undefined) return inspection;
+  throw new TroupeError({ code: 'INVALID_OPTION', message: `hosts: "${name}" is no host; make it with createHost` });
 }
 
 /** Once: something that only looks on has broken, and every session that is open hears of it. */

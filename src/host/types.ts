@@ -227,6 +227,12 @@ export interface InspectServerOptions {
   hostname?: string;
   /** Default: a random one. */
   token?: string;
+  /** What this host is called there. Default: its `appName`. */
+  name?: string;
+  /** Hosts of this process that are shown beside it, by the names that they have there. */
+  hosts?: Readonly<Record<string, Host>>;
+  /** Studios of other processes that are shown beside it: their addresses, as they were printed. */
+  connect?: readonly string[];
 }
 
 export interface InspectServer {

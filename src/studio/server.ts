@@ -8,6 +8,7 @@ import { streamInspection } from './inspection-stream.js';
 import { overviewOf } from './overview.js';
 import { pageFile } from './page.js';
 import { planOf } from './plans.js';
+import { ASKED_BY_STUDIO, RemoteStudio } from './remote-studio.js';
 import { streamSession } from './session-stream.js';
 import { toldSteps } from './told-steps.js';
 import type { Command, LogPage } from './wire.js';
@@ -27,20 +28,25 @@ export async function serveStudio(
 ): Promise<InspectServer> {
   const { token = randomBytes(24).toString('base64url') } = options;
   const byId = new Map(inspections.map((inspection, at) => [String(at + 1), inspection]));
-  const studio = new Studio(byId, token);
+  const remotes = (options.connect ?? []).map((address, at) => new RemoteStudio(address, `r${at + 1}-`));
+  const studio = new Studio(byId, remotes, token);
   const door = await openDoor(
-    { ...options, token, maxRequestsPerMinute: REQUESTS_PER_MINUTE, maxConnections: 64 },
+    {
+      port: options.port ?? 0,
+      hostname: options.hostname ?? '127.0.0.1',
+      token,
+      maxRequestsPerMinute: REQUESTS_PER_MINUTE,
+      maxConnections: 64,
+    },
     (visit) => studio.answer(visit),
   );
   return { url: `${door.url}/?token=${encodeURIComponent(token)}`, close: () => door.close() };
 }
 
 class Studio {
-  /** Of the pages that look at the overview. */
-  readonly #lookers = new Set<() => void>();
-
   constructor(
     private readonly inspections: ReadonlyMap<string, HostInspection>,
+    private readonly remotes: readonly RemoteStudio[],
     private readonly token: string,
   ) {}
 
@@ -62,8 +68,11 @@ class Studio {
     if (request.method !== 'GET')
       return json(visit, 405, { code: 'INVALID_OPTION', message: 'GET, or POST /api/command' });
     if (api !== 'api') return this.#page(visit);
-    if (url.pathname === '/api/overview') return json(visit, 200, await overviewOf(this.inspections));
+    if (url.pathname === '/api/overview') return json(visit, 200, await this.#overview(visit));
     if (url.pathname === '/api/overview/stream') return this.#overviews(visit);
+    const there = this.#remoteOf(hostId ?? '');
+    if (there !== undefined && (kind === 'sessions' || kind === 'inspection'))
+      return there.remote.forward(visit, pathThere(url, there.id));
     const inspection = this.inspections.get(hostId ?? '');
     if (kind === 'inspection' && inspection !== undefined && session === undefined)
       return streamInspection(inspection, url.searchParams.get('session') ?? undefined, visit.response);
@@ -102,12 +111,29 @@ class Studio {
       if (thrown instanceof TroupeError) throw thrown;
       throw new TroupeError({ code: 'INVALID_OPTION', message: 'a command is a JSON object' });
     }
+    const there = this.#remoteOf(String(command?.host));
+    if (there !== undefined)
+      return there.remote.forward(visit, '/api/command', JSON.stringify({ ...command, host: there.id }));
     const inspection = this.inspections.get(String(command?.host));
     if (inspection === undefined) throw new TroupeError({ code: 'INVALID_OPTION', message: 'no such host' });
     const result = await obey(command, inspection);
-    // A fork is nothing that happens in a session.
-    for (const tell of this.#lookers) tell();
     json(visit, 200, result);
+  }
+
+  #overview(visit: Visit) {
+    return overviewOf(this.inspections, this.#remotesFor(visit));
+  }
+
+  #remotesFor({ request }: Visit): readonly RemoteStudio[] {
+    return request.headers[ASKED_BY_STUDIO] === undefined ? this.remotes : [];
+  }
+
+  #remoteOf(hostId: string): { readonly remote: RemoteStudio; readonly id: string } | undefined {
+    for (const remote of this.remotes) {
+      const id = remote.idThere(hostId);
+      if (id !== undefined) return { remote, id };
+    }
+    return undefined;
   }
 
   async #log(inspection: HostInspection, session: string, url: URL): Promise<LogPage> {
@@ -129,13 +155,14 @@ class Studio {
     return isFull && last !== undefined && last < lastSeq ? { events, lastSeq, next: last } : { events, lastSeq };
   }
 
-  async #overviews({ response }: Visit): Promise<void> {
+  async #overviews(visit: Visit): Promise<void> {
+    const { response } = visit;
     response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-store' });
     response.flushHeaders();
     let timer: NodeJS.Timeout | undefined;
     const tell = async () => {
       timer = undefined;
-      const overview = await overviewOf(this.inspections);
+      const overview = await this.#overview(visit);
       if (!response.destroyed) response.write(`event: overview\ndata: ${JSON.stringify(overview)}\n\n`);
     };
     const soon = () => {
@@ -143,10 +170,8 @@ class Studio {
       timer = setTimeout(() => void tell(), OVERVIEW_MS);
       timer.unref();
     };
-    const off = [...this.inspections.values()].map((inspection) => inspection.onChange(soon));
-    this.#lookers.add(soon);
+    const off = [...this.inspections.values(), ...this.#remotesFor(visit)].map((one) => one.onChange(soon));
     response.on('close', () => {
-      this.#lookers.delete(soon);
       clearTimeout(timer);
       for (const end of off) end();
     });
@@ -165,6 +190,14 @@ class Studio {
     });
     visit.response.end(file.body);
   }
+}
+
+/** The same request to another Studio, without our token. */
+function pathThere({ pathname, searchParams }: URL, hostId: string): string {
+  const [, api, kind, , ...more] = pathname.split('/');
+  const query = new URLSearchParams(searchParams);
+  query.delete('token');
+  return `${['', api, kind, encodeURIComponent(hostId), ...more].join('/')}?${query}`;
 }
 
 function decode(part: string): string {

@@ -14,7 +14,7 @@ const PLAIN = new Set(
     'date cal uptime uname hostname whoami id groups who w last ps pgrep pkill kill killall top free vmstat iostat lsof ' +
     'lsblk mount umount sleep usleep yes true false seq factor expr bc tty stty tput clear reset nproc arch lscpu ' +
     'getconf locale printenv which whereis whatis apropos man info dmesg journalctl ' +
-    'ping traceroute dig host nslookup curl wget nc netstat ss ip ifconfig whois ' +
+    'ping traceroute dig host nslookup curl wget nc netstat ss ifconfig whois ' +
     // The shell's own.
     'echo printf test [ : cd pushd popd dirs pwd read mapfile readarray getopts shift set unset export readonly declare ' +
     'typeset command local return exit break continue let type umask ulimit jobs bg fg wait disown times hash ' +

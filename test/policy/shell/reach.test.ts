@@ -75,6 +75,13 @@ describe('what writes a file, or starts another program, is not covered by the n
     ['valgrind', 'valgrind touch M'],
     ['ld.so', 'ld.so /bin/touch M'],
     ['clang', 'clang -o M f.c'],
+    ['python3', `python3 -W ignore -c 'open("M","w")'`],
+    ['python3', `python3 -X dev -c 'open("M","w")'`],
+    ['python3 -X', `python3 -X dev -c 'open("M","w")'`],
+    ['node', "node --require x -e 'y'"],
+    ['perl', "perl -w -E 'x'"],
+    ['git rebase', "git rebase -ix 'touch M' main"],
+    ['sqlite3', 'sqlite3 x.db'],
   ])('%s: %s', async (prefix, line) => {
     expect(await outcomeBy(line, [prefix])).toBe('ask_user');
   });
@@ -90,6 +97,9 @@ describe('what writes a file, or starts another program, is not covered by the n
     ['docker run', 'docker run alpine ls'],
     ['npx vitest', 'npx vitest run'],
     ['ssh host', 'ssh host'],
+    ['python3', 'python3 -u -W ignore script.py'],
+    ['node', 'node --test'],
+    ['cmake', 'cmake -DCMAKE_BUILD_TYPE=Release -B build'],
   ])('%s: %s is allowed', async (prefix, line) => {
     expect(await outcomeBy(line, [prefix])).toBe('allow');
   });
