@@ -80,7 +80,10 @@ const STRUCTURAL = ['exit_loop', 'complete_task', 'ask_user', 'transfer_to_agent
 export function policyParts(io: CommandIo): PolicyParts {
   const tools = workspaceTools({ root: io.cwd });
   return {
-    annotationsOf: (tool) => tools.find(({ name }) => name === tool)?.descriptor.annotations,
+    annotationsOf: (tool) =>
+      tool === 'activate_skill'
+        ? { readOnly: true, category: 'read' }
+        : tools.find(({ name }) => name === tool)?.descriptor.annotations,
     isStructural: (tool) => STRUCTURAL.includes(tool),
   };
 }

@@ -37,6 +37,10 @@ export async function serveCommand(command: ServeCommand, io: CommandIo, parts: 
   const options = serverOptions(command, io);
   const loaded = await parts.loadDefinition(command.file);
   for (const notice of loaded.notices) void io.stderr.write(`troupe: ${visibleLine(notice)}\n`);
+  for (const folder of loaded.extensions ?? [])
+    void io.stderr.write(
+      `troupe: the extension ${visibleLine(folder)} takes no part here; it does in troupe run and chat\n`,
+    );
   const scriptPath = command.script === undefined ? loaded.script : resolve(io.cwd, command.script);
   const host = parts.createHost({
     ...(scriptPath !== undefined && { models: { scripted: await parts.loadModel(scriptPath) } }),

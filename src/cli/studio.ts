@@ -30,6 +30,10 @@ export async function studioCommand(command: StudioCommand, io: CommandIo, parts
   const port = portOf(command.port);
   const loaded = command.file === undefined ? undefined : await parts.loadDefinition(command.file);
   for (const notice of loaded?.notices ?? []) void io.stderr.write(`troupe: ${visibleLine(notice)}\n`);
+  for (const folder of loaded?.extensions ?? [])
+    void io.stderr.write(
+      `troupe: the extension ${visibleLine(folder)} takes no part here; it does in troupe run and chat\n`,
+    );
   const scriptPath = command.script === undefined ? loaded?.script : resolve(io.cwd, command.script);
   const models = scriptPath === undefined ? {} : { models: { scripted: await parts.loadModel(scriptPath) } };
   const tools = parts.workspaceTools(resolve(io.cwd, command.root ?? '.'));
