@@ -78,6 +78,8 @@ class ForeignLink {
   }
 
   async *turn(inbox: readonly SessionStreamData[], context: TurnContext): AsyncGenerator<AgentEventDraft> {
+    // How often it asks a model is not seen: whatever it is told, it is once at least.
+    if (!context.admitModelCall()) return;
     const faults: Faults = { count: 0, first: '' };
     try {
       this.#begin(context);

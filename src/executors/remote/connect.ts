@@ -29,7 +29,7 @@ export interface Connection {
 /** Reads the card and prepares a client; nothing else is sent. Rejects with `MISSING_PACKAGE`, `CANNOT_ENFORCE`, or how the card failed. */
 export async function connect(
   backend: RemoteBackend,
-  { clock, trace }: { clock: Clock; trace: TraceContext | undefined },
+  { clock, trace, signal }: { clock: Clock; trace: TraceContext | undefined; signal: AbortSignal },
 ): Promise<Connection> {
   const { sdk, clients } = await load();
   const { timeoutMs = DEFAULT_TIMEOUT_MS } = backend;
@@ -39,6 +39,7 @@ export async function connect(
     trace,
     timeoutMs: Math.min(timeoutMs, CARD_TIMEOUT_MS),
     mostBytes: MOST_CARD_BYTES,
+    signal,
   });
   const legacyCompat = { enabled: true };
   const address = new URL(backend.cardUrl);

@@ -36,6 +36,8 @@ class RemoteAgent implements Executor {
   /** The host fires these around the run; of what happens inside nothing is seen here. */
   readonly hookPoints = ['before_run', 'after_run', 'before_agent', 'after_agent', 'on_user_message', 'on_event'];
   #connecting: Promise<Connection> | undefined;
+  /** Ends the reading of the card. */
+  #stop: AbortController | undefined;
   /** One conversation of the peer per session. */
   #contextId = '';
   /** The task that waits for an answer, with all that was told of it. */
@@ -44,19 +46,16 @@ class RemoteAgent implements Executor {
   constructor(private readonly backend: RemoteBackend) {}
 
   async turn(inbox: readonly SessionStreamData[], context: TurnContext): Promise<TurnEnd | undefined> {
-    let connection: Connection;
+    let connection: Connection | undefined;
     try {
-      this.#connecting ??= connect(this.backend, {
-        clock: context.clock,
-        trace: context.traceContext,
-      });
-      connection = await this.#connecting;
+      this.#connecting ??= this.#connect(context);
+      connection = await unlessAborted(this.#connecting, context.signal);
     } catch (thrown) {
       // The next run tries again.
       this.#connecting = undefined;
       return fail(context, thrown, 'UNAVAILABLE');
     }
-    if (context.aborted) return undefined;
+    if (connection === undefined || context.aborted) return undefined;
     const answers = inbox.filter((data) => data.kind === 'elicitation_response');
     const waiting =
       answers.length === 0 ? undefined : (this.#waiting ?? (await this.#recall(connection, answers, context)));
@@ -91,6 +90,15 @@ class RemoteAgent implements Executor {
     const { name } = connection.card;
     for (const question of questionsOf(reader.need, name, reader.taskId ?? 'task')) void context.publish(question);
     return undefined;
+  }
+
+  #connect({ clock, traceContext: trace }: TurnContext): Promise<Connection> {
+    this.#stop = new AbortController();
+    return connect(this.backend, { clock, trace, signal: this.#stop.signal });
+  }
+
+  close(): void {
+    this.#stop?.abort();
   }
 
   /**
@@ -315,6 +323,16 @@ const isTooMuch = (thrown: unknown): boolean => describeError(thrown).code === '
 
 const brokenOff = () =>
   new TroupeError({ code: 'REMOTE_BROKE_OFF', message: 'the remote agent stopped before its task had ended' });
+
+/** Undefined: aborted first. */
+function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => resolve(undefined);
+    if (signal.aborted) return onAbort();
+    signal.addEventListener('abort', onAbort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+  });
+}
 
 const LONGEST_MESSAGE = 2_000;
 
