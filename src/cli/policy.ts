@@ -90,6 +90,7 @@ function requestOf(command: PolicyExplainCommand, parts: PolicyParts): PolicyReq
       mode,
       ...(annotations !== undefined && { annotations }),
       ...(mcp !== undefined && { mcpName: mcp }),
+      executor: 'local',
       structural: parts.isStructural(tool),
     },
   };
