@@ -1,6 +1,7 @@
 import type { PolicyRequest, ToolAnnotations } from '../contracts/index.js';
 import { type Problem, throwProblems } from '../kernel/errors.js';
 import { narrowPermissionMode } from '../kernel/narrow.js';
+import type { PolicyRuleSet } from '../kernel/policy-rules.js';
 import { didYouMean } from '../kernel/text.js';
 import { createPolicyEngine } from '../policy/engine.js';
 import type { PolicyExplanation } from '../policy/explain.js';
@@ -36,6 +37,8 @@ export interface PolicyExplainCommand {
 export interface PolicyParts {
   annotationsOf(tool: string): ToolAnnotations | undefined;
   isStructural(tool: string): boolean;
+  /** The rules that count for a run in the current folder without being named: the user's, and those of what is trusted. */
+  standing(): Promise<readonly PolicyRuleSet[]>;
 }
 
 const MODES = ['default', 'auto_edit', 'autonomous', 'plan', 'dont_ask'];
@@ -61,7 +64,10 @@ function checkText(files: readonly string[], count: number, problems: readonly P
   return `${checked}: ${plural(problems.length, 'problem')}\n${lines.join('\n')}\n`;
 }
 
-/** Says what would be decided about a call, by which rule and why. 0 whatever that is; faults of the files are thrown. */
+/**
+ * Says what would be decided about a call in a run here, by which rule and why. 0 whatever that is; faults of the files
+ * are thrown.
+ */
 export async function policyExplainCommand(
   command: PolicyExplainCommand,
   io: Pick<CommandIo, 'stdout' | 'cwd'>,
@@ -70,7 +76,7 @@ export async function policyExplainCommand(
   const request = requestOf(command, parts);
   const { sets, problems } = await readPolicyFiles(command.policy ?? [], io);
   throwProblems(problems, 'POLICY_INVALID');
-  const explanation = await createPolicyEngine(sets).explain(request);
+  const explanation = await createPolicyEngine([...sets, ...(await parts.standing())]).explain(request);
   await io.stdout.write(command.json === true ? jsonOf(explanation) : explanationText(explanation));
   return exitCodes.completed;
 }
