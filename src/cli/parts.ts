@@ -86,6 +86,7 @@ export function policyParts(io: CommandIo, more: Pick<ProjectOptions, 'userFolde
       tool === 'activate_skill'
         ? { readOnly: true, category: 'read' }
         : tools.find(({ name }) => name === tool)?.descriptor.annotations,
+    plainArgs: (tool, args) => tools.find(({ name }) => name === tool)?.plainArgs?.(args as never),
     isStructural: (tool) => STRUCTURAL.includes(tool),
     async standing() {
       const { policy } = await openProject({ folder: io.cwd, ...more, hostTools: hostToolNames(io) });

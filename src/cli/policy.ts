@@ -5,6 +5,7 @@ import type { PolicyRuleSet } from '../kernel/policy-rules.js';
 import { didYouMean } from '../kernel/text.js';
 import { createPolicyEngine } from '../policy/engine.js';
 import type { PolicyExplanation } from '../policy/explain.js';
+import { strictness } from '../policy/ranked-rules.js';
 import type { CommandIo } from './command-io.js';
 import { exitCodes } from './exit-codes.js';
 import { visibleLine } from './plain-text.js';
@@ -37,6 +38,8 @@ export interface PolicyExplainCommand {
 export interface PolicyParts {
   annotationsOf(tool: string): ToolAnnotations | undefined;
   isStructural(tool: string): boolean;
+  /** The arguments in the spelling of the tool, where they are judged by that too. */
+  plainArgs(tool: string, args: unknown): unknown;
   /** The rules that count for a run in the current folder without being named: the user's, and those of what is trusted. */
   standing(): Promise<readonly PolicyRuleSet[]>;
 }
@@ -76,7 +79,11 @@ export async function policyExplainCommand(
   const request = requestOf(command, parts);
   const { sets, problems } = await readPolicyFiles(command.policy ?? [], io);
   throwProblems(problems, 'POLICY_INVALID');
-  const explanation = await createPolicyEngine([...sets, ...(await parts.standing())]).explain(request);
+  const engine = createPolicyEngine([...sets, ...(await parts.standing())]);
+  const asSaid = await engine.explain(request);
+  const args = await parts.plainArgs(command.tool, request.args);
+  const asMeant = args === undefined ? asSaid : await engine.explain({ ...request, args });
+  const explanation = strictness(asMeant.outcome) > strictness(asSaid.outcome) ? asMeant : asSaid;
   await io.stdout.write(command.json === true ? jsonOf(explanation) : explanationText(explanation));
   return exitCodes.completed;
 }

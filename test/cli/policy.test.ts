@@ -145,3 +145,11 @@ test('explain judges as for an agent that the host runs itself', async () => {
   put('a.toml', '[[rules]]\ntoolName = "mail"\ndecision = "allow"\ncontext = { executor = "local" }\n');
   expect(await explain('mail', {}, { policy: ['a.toml'] })).toMatchObject([0, { outcome: 'allow' }]);
 });
+
+test('explain judges a path where it leads, as a run does', async () => {
+  put('a.toml', `[[rules]]\ntoolName = "write_file"\ndecision = "allow"\nargsPattern = '"path":"docs/'\n`);
+  const of = async (path: string) =>
+    (await explain('write_file', { path, content: '' }, { policy: ['a.toml'] }))[1].outcome;
+  expect(await of('docs/a.md')).toBe('allow');
+  expect(await of('docs/../src/a.ts')).toBe('ask_user');
+});

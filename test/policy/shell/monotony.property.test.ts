@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import fc from '../../support/fast-check.js';
 import { expect, test } from 'vitest';
 import { DECISIONS, type PolicyRule } from '../../../src/kernel/policy-rules.js';
 import { parseCommands } from '../../../src/policy/shell/parse.js';
