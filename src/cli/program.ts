@@ -302,8 +302,9 @@ function createProgram({
 
   sessionsCommand('rewind <id>', 'Take a session back: cut off what came later.', 'troupe sessions rewind 0f3a --to 12')
     .requiredOption('--to <seq>', 'the last event that stays')
-    .option('--json', 'print { id, to, files }')
-    .action(async (id: string, options: StoreFlags & { to: string }) => {
+    .option('--restore-files [dir]', 'put files that were edited since back, below that folder (default: this one)')
+    .option('--json', 'print { id, to, files, restored, left }')
+    .action(async (id: string, options: StoreFlags & { to: string; restoreFiles?: string | true }) => {
       const { sessionsRewindCommand } = await import('./sessions-resume.js');
       const { runParts } = await import('./parts.js');
       const made = { store: await stored(options.store), parts: await runParts(io) };

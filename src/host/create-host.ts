@@ -37,6 +37,7 @@ import { closeTree } from './open-session.js';
 import { hostOptionFaults } from './option-keys.js';
 import { createPermits } from './permits.js';
 import { forkSession } from './recovery/fork.js';
+import type { RestoreFile } from './recovery/restore-files.js';
 import { rewindSession } from './recovery/rewind.js';
 import { resumeRun, startRun } from './run.js';
 import { createSessionTools, isShared } from './session-tools.js';
@@ -68,6 +69,8 @@ export interface HostParts {
   /** Reads skills; imported when an agent first has some. */
   readonly skills: () => Promise<SkillReader>;
   readonly store: () => SessionProvider;
+  /** Puts one file of a workspace back. */
+  readonly restoreFile: RestoreFile;
   /** Serves Studio for a host; imported when it is first asked for. */
   readonly studio: (inspections: readonly HostInspection[], options: InspectServerOptions) => Promise<InspectServer>;
 }
@@ -99,6 +102,7 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
   const core: HostCore = {
     clock,
     lateTimer: createLateTimer(clock),
+    restoreFile: parts.restoreFile,
     stamp: createStamp(clock, `${randomBytes(3).toString('hex')}-`),
     models: parts.models(options, clock),
     policy: policy.evaluator,

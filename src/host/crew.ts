@@ -51,7 +51,7 @@ const RECALLED = 'restarted with a sibling';
 const isRecall = ({ reason, data }: RunEnd) => reason === 'aborted' && data.by === 'host' && data.reason === RECALLED;
 
 /** Longest stretch of starting or stopping children before the event loop has its turn. */
-const SLICE_MS = 5;
+const SLICE_MS = 2;
 
 /** Starts, supervises and keeps account of a composition's children, as its machine orders. */
 export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {

@@ -2,7 +2,7 @@ import type { AgentEvent, Bag, SessionStreamData } from '../../contracts/index.j
 import { textOf } from '../../kernel/content.js';
 import { FUNCTION_EXECUTOR } from '../../kernel/function-executor.js';
 import { createHistory, type History } from '../../kernel/history.js';
-import { beginLoopWatch, type LoopCarry, type LoopWatch } from '../../kernel/loop-watch.js';
+import { beginLoopWatch, isInLoop, type LoopCarry, type LoopWatch } from '../../kernel/loop-watch.js';
 import type { StateUpdate } from '../../kernel/state.js';
 import { lastSegment } from '../../kernel/thread-id.js';
 import { createUsageTally } from '../../kernel/usage.js';
@@ -189,6 +189,7 @@ export class ThreadFold implements ThreadPast {
         this.#note(event.kind, (event.data ?? {}) as Bag, at);
         break;
       case 'stream_end':
+        if (event.reason === 'completed' && this.turn?.calls.length === 0 && isInLoop(this)) this.#closeTurn();
         this.end = { reason: event.reason, data: event.data ?? {} };
         this.parent?.tally.addTally(this.tally);
         this.#handOnWords();
@@ -267,7 +268,7 @@ export class ThreadFold implements ThreadPast {
     const { turn } = this;
     if (turn === undefined || turn.isWhole) return;
     turn.isWhole = true;
-    if (turn.calls.length === 0) return;
+    if (turn.calls.length === 0 && !(turn.spoke && isInLoop(this))) return;
     this.loops ??= beginLoopWatch(this);
     this.loops.turn(
       turn.spoke ? this.lastText : undefined,
