@@ -1,8 +1,8 @@
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { DECISIONS, type PolicyRule } from '../../../src/kernel/policy-rules.js';
 import { parseCommands } from '../../../src/policy/shell/parse.js';
 import { isAbout } from '../../../src/policy/shell/prefix.js';
+import { fc } from '../../support/fast-check.js';
 import { adversaryLines } from './adversary-lines.js';
 import { givenLines } from './given-lines.js';
 import { plainLines, reachingLines } from './reaching-lines.js';
