@@ -49,6 +49,11 @@ export interface TurnContext {
   /** Tools this agent may call, by the names that the model says. */
   tools(): readonly ToolDescriptor[];
   /**
+   * Whether the model may be told of a tool that its provider runs (`provider:google_search`) and that the backend
+   * brings by itself. Policy says; a notice tells what it does not allow. Those among `tools` are allowed.
+   */
+  allowsProviderTool?(name: string): boolean;
+  /**
    * Makes the history fit the agent's context budget; nothing where it fits. To be called before `modelRequest`. Never
    * rejects. An executor that keeps the conversation itself has no use for it.
    */

@@ -36,7 +36,7 @@ import { publish } from './session-tree.js';
 import { commitUpdates } from './state-updates.js';
 import type { RunEnd, RunRecord, Thread } from './thread.js';
 import { registerCall } from './tool-call.js';
-import { visibleTools } from './tool-policy.js';
+import { allowsProviderTool, visibleTools } from './tool-policy.js';
 import { takeSelection } from './tool-selection.js';
 import { TurnRequest } from './turn-request.js';
 import { takeUsage } from './usage.js';
@@ -252,6 +252,10 @@ export class Turn implements TurnContext, Activity {
   tools(): readonly ToolDescriptor[] {
     if (this.toolsOff) return [];
     return visibleTools(this.thread);
+  }
+
+  allowsProviderTool(name: string): boolean {
+    return !this.toolsOff && allowsProviderTool(this.thread, name);
   }
 
   modelRequest(): ModelRequest {

@@ -4,6 +4,7 @@ import { askAfterModel, askBeforeModel, askOnModelError, wholeResponse } from '.
 import type { Answer } from './answer.js';
 import { type AdkFailure, failureOf } from './failure.js';
 import { streamHostModel } from './host-stream.js';
+import { addProvided, keepProvided, providedTools } from './provided.js';
 import {
   applyGeneration,
   applyModelRequest,
@@ -44,7 +45,8 @@ export class DrivenModel extends BaseLlm {
     private readonly request: ModelRequest,
     private readonly listener: CallListener,
   ) {
-    super({ model: 'own' in driven ? driven.own.model : driven.host.name });
+    // ADK knows models of Gemini by their bare names.
+    super({ model: 'own' in driven ? driven.own.model : driven.host.name.replace(/^gemini\//, '') });
   }
 
   override async *generateContentAsync(
@@ -55,12 +57,12 @@ export class DrivenModel extends BaseLlm {
     const { context, listener } = this;
     this.#complete(asked);
     if (context.hasHook('before_model') || context.hasHook('before_tool_selection')) {
-      const request = toModelRequest(asked, this.#own());
+      const request = this.#requestOf(asked);
       const prepared = await askBeforeModel(context, request);
       if (context.aborted) return;
       if ('blocked' in prepared) return listener.fail(blocked(prepared.blocked));
       if ('response' in prepared) return yield* this.#answerWith(prepared.response);
-      if (prepared.request !== request) applyModelRequest(asked, prepared.request);
+      if (prepared.request !== request) applyChanges(asked, prepared.request);
     }
     let wasEmpty = false;
     for (let attempt = 1; ; attempt++) {
@@ -81,7 +83,7 @@ export class DrivenModel extends BaseLlm {
       const waitMs = isSaid ? undefined : retryDelay(failure, attempt);
       wasEmpty ||= isEmpty;
       if (waitMs === undefined) return yield* this.#giveUp(asked, failure);
-      const text = `${this.model}: ${failure.message}; again in ${waitMs} ms`;
+      const text = `${this.#name()}: ${failure.message}; again in ${waitMs} ms`;
       const data = { code: 'MODEL_RETRY', severity: 'info', text };
       await context.publish({ type: 'custom', kind: 'notice', data, source: 'host' });
       if (!(await context.rest(waitMs))) return;
@@ -95,7 +97,7 @@ export class DrivenModel extends BaseLlm {
 
   /** What the host adds to a request of the agent: its instruction and settings. */
   #complete(asked: LlmRequest): void {
-    const { systemInstruction, config, toolMode } = this.request;
+    const { systemInstruction, config, toolMode, tools } = this.request;
     asked.config ??= {};
     if (systemInstruction !== undefined) {
       const { systemInstruction: own } = asked.config;
@@ -105,7 +107,20 @@ export class DrivenModel extends BaseLlm {
           : systemInstruction;
     }
     applyGeneration(asked.config, config);
-    if (toolMode === 'none') delete asked.config.tools;
+    if (toolMode === 'none') {
+      delete asked.config.tools;
+      return;
+    }
+    keepProvided(asked.config, (name) => this.context.allowsProviderTool?.(name) === true);
+    addProvided(asked.config, tools);
+  }
+
+  /** As hooks and models of the host see it: what the provider runs stands among its tools. */
+  #requestOf(asked: LlmRequest): ModelRequest {
+    const request = toModelRequest(asked, this.#own());
+    const provided = providedTools(asked.config);
+    if (provided.length > 0) request.tools = [...(request.tools ?? []), ...provided];
+    return request;
   }
 
   /** Made for each request: its signal exists once it is read. */
@@ -124,7 +139,7 @@ export class DrivenModel extends BaseLlm {
     const { context, listener } = this;
     if (context.hasHook('on_model_error')) {
       const { code, message, retryable } = failure;
-      const request = toModelRequest(asked, this.#own());
+      const request = this.#requestOf(asked);
       const response = await askOnModelError(context, request, { code, message, retryable });
       if (context.aborted) return;
       if (response !== undefined) return yield* this.#answerWith(response);
@@ -137,7 +152,7 @@ export class DrivenModel extends BaseLlm {
     // What was said in pieces is said once more as a whole.
     const wholes = answers.filter(({ partial }) => partial !== true);
     const whole = wholeResponse((wholes.length > 0 ? wholes : answers).map(fromLlmResponse));
-    const said = await askAfterModel(this.context, toModelRequest(asked, this.#own()), whole);
+    const said = await askAfterModel(this.context, this.#requestOf(asked), whole);
     if (said === undefined) return answers;
     if ('blocked' in said) return blocked(said.blocked);
     return [toLlmResponse({ finishReason: 'stop', ...said.response }, false)];
@@ -167,7 +182,7 @@ export class DrivenModel extends BaseLlm {
       const answers =
         'own' in driven
           ? driven.own.generateContentAsync(asked, stream, signal)
-          : streamHostModel(driven.host.model, toModelRequest(asked, this.#own()), stream);
+          : streamHostModel(driven.host.model, this.#requestOf(asked), stream);
       const isJudged = context.hasHook('after_model');
       const held: LlmResponse[] = [];
       let isUsable = false;
@@ -201,14 +216,23 @@ export class DrivenModel extends BaseLlm {
 
   /** As the host names models: by it they have their prices. */
   #name(): string {
-    const provider = this.#provider();
-    return provider === 'gemini' && !this.model.includes('/') ? `gemini/${this.model}` : this.model;
+    if ('host' in this.driven) return this.driven.host.name;
+    return this.#provider() === 'gemini' && !this.model.includes('/') ? `gemini/${this.model}` : this.model;
   }
 
   #provider(): string {
     if ('host' in this.driven) return this.driven.host.provider;
     return /(^|\/)gemini/.test(this.model) ? 'gemini' : 'adk';
   }
+}
+
+/** What a hook made of a request; tools of the provider that it left out are left out. */
+function applyChanges(asked: LlmRequest, changed: ModelRequest): void {
+  const { tools = [], allowedTools, toolMode } = changed;
+  const offered = toolMode === 'none' ? [] : tools.map(({ name }) => name);
+  const left = new Set(allowedTools === undefined ? offered : offered.filter((name) => allowedTools.includes(name)));
+  applyModelRequest(asked, changed);
+  if (asked.config !== undefined) keepProvided(asked.config, (name) => left.has(name));
 }
 
 const HOOK_BLOCKED = 'HOOK_BLOCKED';

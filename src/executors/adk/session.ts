@@ -189,7 +189,7 @@ class AdkTurn implements CallListener {
       if (fitting !== undefined) await fitting;
       if (context.aborted) return undefined;
       const request = context.modelRequest();
-      // What a provider runs itself an agent of ADK declares in its own way.
+      // What a provider runs itself goes into each request of the model, as ADK does it.
       const tools = (request.tools ?? []).filter(({ annotations }) => annotations?.providerExecuted !== true);
       this.#names = createWireNames([...tools.map(({ name }) => name), ...namesInHistory(request.messages)]);
       offer(new Set(tools.map(({ name }) => name)));
