@@ -1,5 +1,14 @@
 import { BaseLlm, type BaseLlmConnection, type LlmRequest, type LlmResponse } from '@google/adk';
-import type { ModelRequest, ModelResponse, ResolvedModel, TurnContext } from '../../contracts/index.js';
+import type {
+  Bag,
+  ModelCall,
+  ModelRequest,
+  ModelResponse,
+  OwnModelCall,
+  ResolvedModel,
+  TurnContext,
+  TurnEnd,
+} from '../../contracts/index.js';
 import { askAfterModel, askBeforeModel, askOnModelError, wholeResponse } from '../../kernel/model-hooks.js';
 import type { Answer } from './answer.js';
 import { type AdkFailure, failureOf } from './failure.js';
@@ -19,19 +28,19 @@ const MAX_ATTEMPTS = 3;
 const FIRST_BACKOFF_MS = 500;
 const LONGEST_WAIT_MS = 5 * 60_000;
 
-/** The agent's own model, or one of the host's. */
-export type Driven = { readonly own: BaseLlm } | { readonly host: ResolvedModel };
+/** The agent's own model, or one of the host's; that by its name alone where more decides which one is asked. */
+export type Driven = { readonly own: BaseLlm } | { readonly host: ResolvedModel | { readonly name: string } };
 
 /** What a turn wants to know of its model calls. */
 export interface CallListener {
   /** A call begins; what ADK says from now on belongs to it. */
-  begin(modelName: string): Answer;
+  begin(modelName: string, routing?: Bag): Answer;
   /** It is over, however it ended. */
   end(): void;
   /** The turn is to end so. */
   fail(failure: AdkFailure): void;
-  /** No more calls are permitted. */
-  refuse(): void;
+  /** No more calls are permitted; `end`: the run has ended so, and that was told. */
+  refuse(end?: TurnEnd): void;
 }
 
 /**
@@ -39,6 +48,11 @@ export interface CallListener {
  * tried again where that may help. What the model itself does is not touched.
  */
 export class DrivenModel extends BaseLlm {
+  /** The host's model of the call under way. */
+  #asked: ResolvedModel | undefined;
+  /** Something came back from it. */
+  #hasCome = false;
+
   constructor(
     private readonly driven: Driven,
     private readonly context: TurnContext,
@@ -47,6 +61,7 @@ export class DrivenModel extends BaseLlm {
   ) {
     // ADK knows models of Gemini by their bare names.
     super({ model: 'own' in driven ? driven.own.model : driven.host.name.replace(/^gemini\//, '') });
+    this.#asked = 'host' in driven && 'model' in driven.host ? driven.host : undefined;
   }
 
   override async *generateContentAsync(
@@ -65,29 +80,82 @@ export class DrivenModel extends BaseLlm {
       if (prepared.request !== request) applyChanges(asked, prepared.request);
     }
     let wasEmpty = false;
+    let isPlain = context.asksPlainly;
+    const { maxOutputTokens } = asked.config ?? {};
     for (let attempt = 1; ; attempt++) {
       if (context.aborted) return;
-      if (!context.admitModelCall()) return listener.refuse();
-      const answer = listener.begin(this.#name());
+      let call: Begun | undefined;
+      if (!isPlain) {
+        const begun = await this.#begin(asked, maxOutputTokens);
+        if (begun === undefined || 'reason' in begun) return listener.refuse(begun);
+        call = begun;
+      } else if (!context.admitModelCall()) return listener.refuse();
+      const answer = listener.begin(this.#name(), call?.routing);
       const provider = this.#provider();
-      const traced = context.traceModelCall?.({ model: this.#name(), provider, attempt });
+      const traced = context.traceModelCall?.({ model: this.#name(), provider, attempt, routing: call?.routing });
+      this.#hasCome = false;
       // Streaming, ADK says nothing of a prompt that was blocked; asked for the whole, it says why.
-      const failure: AdkFailure | undefined = yield* this.#attempt(asked, stream && !wasEmpty, signal, answer);
+      const failure: AdkFailure | undefined = yield* this.#attempt(
+        asked,
+        call?.request,
+        stream && !wasEmpty,
+        signal,
+        answer,
+      );
+      call?.settle(failure === undefined || failure.code === HOOK_BLOCKED || this.#hasCome);
       const { finishReason } = answer.turn;
       traced?.end({ finishReason, error: failure, isAborted: context.aborted });
-      if (failure === undefined || context.aborted) return;
+      if (context.aborted) return;
+      if (failure === undefined) {
+        if (!isPlain && this.#asked !== undefined) context.modelCalls.answered(this.#asked);
+        return;
+      }
       if (failure.code === HOOK_BLOCKED) return listener.fail(failure);
       const isEmpty: boolean = failure === EMPTY;
       // What has reached the consumer is not silently said again; thoughts are no answer.
       const isSaid = isEmpty ? answer.turn.hasAnswered || wasEmpty : answer.turn.hasSpoken;
-      const waitMs = isSaid ? undefined : retryDelay(failure, attempt);
       wasEmpty ||= isEmpty;
-      if (waitMs === undefined) return yield* this.#giveUp(asked, failure);
-      const text = `${this.#name()}: ${failure.message}; again in ${waitMs} ms`;
-      const data = { code: 'MODEL_RETRY', severity: 'info', text };
-      await context.publish({ type: 'custom', kind: 'notice', data, source: 'host' });
-      if (!(await context.rest(waitMs))) return;
+      if (!(await this.#mayAskAgain(failure, isSaid, attempt))) {
+        return context.aborted ? undefined : yield* this.#giveUp(asked, failure);
+      }
+      // One of the host's has failed: another may stand in for it.
+      isPlain &&= 'own' in this.driven;
     }
+  }
+
+  /** A place for one more call, and what it may cost. */
+  async #begin(asked: LlmRequest, maxOutputTokens: number | undefined): Promise<Begun | TurnEnd | undefined> {
+    const { modelCalls } = this.context;
+    asked.config ??= {};
+    const { config } = asked;
+    // What the last try could pay for is not what this one can.
+    if (maxOutputTokens === undefined) delete config.maxOutputTokens;
+    else config.maxOutputTokens = maxOutputTokens;
+    const request = this.#requestOf(asked);
+    if ('own' in this.driven) {
+      const begun = await modelCalls.beginOwn({ name: this.#name(), provider: this.#provider() }, request);
+      if (begun !== undefined && 'request' in begun) applyGeneration(config, begun.request.config);
+      return begun;
+    }
+    const begun = await modelCalls.begin(request);
+    if (begun !== undefined && 'resolved' in begun) this.#asked = begun.resolved;
+    return begun;
+  }
+
+  /** Waits as long as is due. */
+  async #mayAskAgain(failure: AdkFailure, isSaid: boolean, attempt: number): Promise<boolean> {
+    const { context } = this;
+    if (this.#asked !== undefined) {
+      const { code, message, retryable, retryAfterMs } = failure;
+      const isMalformed = failure === EMPTY;
+      return context.modelCalls.failed({ code, message, retryable, retryAfterMs, isMalformed, isSaid }, this.#asked);
+    }
+    const waitMs = isSaid ? undefined : retryDelay(failure, attempt);
+    if (waitMs === undefined) return false;
+    const text = `${this.#name()}: ${failure.message}; again in ${waitMs} ms`;
+    const data = { code: 'MODEL_RETRY', severity: 'info', text };
+    await context.publish({ type: 'custom', kind: 'notice', data, source: 'host' });
+    return context.rest(waitMs);
   }
 
   /** Live audio is out of scope. */
@@ -169,6 +237,7 @@ export class DrivenModel extends BaseLlm {
   /** One call. Returns how it failed; nothing when it did not. */
   async *#attempt(
     asked: LlmRequest,
+    going: ModelRequest | undefined,
     stream: boolean,
     signal: AbortSignal | undefined,
     answer: Answer,
@@ -182,11 +251,12 @@ export class DrivenModel extends BaseLlm {
       const answers =
         'own' in driven
           ? driven.own.generateContentAsync(asked, stream, signal)
-          : streamHostModel(driven.host.model, this.#requestOf(asked), stream);
+          : streamHostModel((this.#asked as ResolvedModel).model, going ?? this.#requestOf(asked), stream);
       const isJudged = context.hasHook('after_model');
       const held: LlmResponse[] = [];
       let isUsable = false;
       for await (const response of answers) {
+        this.#hasCome = true;
         const usage = usageOf(response.usageMetadata);
         if (usage !== undefined) answer.usage(usage);
         isUsable ||= saysSomething(response);
@@ -216,12 +286,12 @@ export class DrivenModel extends BaseLlm {
 
   /** As the host names models: by it they have their prices. */
   #name(): string {
-    if ('host' in this.driven) return this.driven.host.name;
+    if ('host' in this.driven) return this.#asked?.name ?? this.driven.host.name;
     return this.#provider() === 'gemini' && !this.model.includes('/') ? `gemini/${this.model}` : this.model;
   }
 
   #provider(): string {
-    if ('host' in this.driven) return this.driven.host.provider;
+    if ('host' in this.driven) return this.#asked?.provider ?? 'custom';
     return /(^|\/)gemini/.test(this.model) ? 'gemini' : 'adk';
   }
 }
@@ -234,6 +304,8 @@ function applyChanges(asked: LlmRequest, changed: ModelRequest): void {
   applyModelRequest(asked, changed);
   if (asked.config !== undefined) keepProvided(asked.config, (name) => left.has(name));
 }
+
+type Begun = OwnModelCall & Partial<Pick<ModelCall, 'routing'>>;
 
 const HOOK_BLOCKED = 'HOOK_BLOCKED';
 const blocked = (message: string): AdkFailure => ({ code: HOOK_BLOCKED, message, retryable: false });

@@ -10,9 +10,10 @@ import {
   URL_CONTEXT,
 } from '@google/adk';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import type { PermissionMode, PolicyRule } from '../../../src/contracts/index.js';
+import type { PermissionMode } from '../../../src/contracts/index.js';
 import type { HostOptions } from '../../../src/host/types.js';
 import { agent, createHost, defineHook } from '../../../src/index.js';
+import type { PolicyRule } from '../../../src/kernel/policy-rules.js';
 import { eventsOf } from '../../../src/testing/event-checks.js';
 import { scriptedModel, validateLog } from '../../../src/testing/index.js';
 import { collect } from './collect.js';
