@@ -43,8 +43,10 @@ function assertAnswer(answer: ModelResponse): void {
   for (const part of content) {
     const text = part?.type === 'thought' ? part.thought : part?.type === 'text' ? part.text : '';
     if (typeof part?.type !== 'string' || typeof text !== 'string') throw nonsense('a part of it has no text');
-    if (part.type !== 'text' && part.type !== 'thought' && jsonFault(part) !== undefined)
-      throw nonsense('a part of it is no JSON');
+    if (part.type === 'text' || part.type === 'thought') continue;
+    if (part.type === 'function_call' || part.type === 'function_response')
+      throw nonsense(`a ${part.type} is no content of an answer: calls stand in toolCalls`);
+    if (jsonFault(part) !== undefined) throw nonsense('a part of it is no JSON');
   }
   if (toolCalls === undefined) return;
   if (!Array.isArray(toolCalls)) throw nonsense('toolCalls is no list');
