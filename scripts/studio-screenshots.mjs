@@ -41,22 +41,29 @@ try {
   await page.locator('.card').waitFor();
   await page.locator('.card .link').click();
 
-  /** @param {string} name */
-  const shoot = async (name) => {
+  /** @param {string} name @param {import('playwright-core').Locator} ready */
+  const shoot = async (name, ready) => {
+    await ready.waitFor();
     await page.mouse.move(700, 4);
-    await page.waitForTimeout(400);
-    await page.screenshot({ path: join(root, 'docs', `studio-${name}.png`) });
+    for (const colorScheme of /** @type {const} */ (['light', 'dark'])) {
+      await page.emulateMedia({ colorScheme });
+      await page.waitForTimeout(500);
+      await page.screenshot({ path: join(root, 'docs', `studio-${name}${colorScheme === 'dark' ? '-dark' : ''}.png`) });
+    }
   };
-  await page.getByRole('tab', { name: 'Statechart' }).click();
-  await page.locator('.lit[data-ref="session.awaitingElicitation"]').waitFor();
-  await shoot('statechart');
-  await page.emulateMedia({ colorScheme: 'dark' });
-  await page.getByRole('tab', { name: 'Timeline' }).click();
-  await shoot('timeline-dark');
-  await page.emulateMedia({ colorScheme: 'light' });
-  await page.getByRole('tab', { name: 'Team' }).click();
-  await page.locator('.is-waiting[data-ref="critic"]').waitFor();
-  await shoot('team');
+  /** @param {string} name */
+  const view = (name) => page.getByRole('tab', { name }).click();
+  await view('Statechart');
+  await shoot('statechart', page.locator('.lit[data-ref="session.awaitingElicitation"]'));
+  await view('Timeline');
+  await shoot('timeline', page.locator('.timeline canvas'));
+  await view('Team');
+  await shoot('team', page.locator('.is-waiting[data-ref="critic"]'));
+  await view('Transcript');
+  await shoot('inbox', page.locator('.entry.tool').last());
+  await page.getByRole('button', { name: 'Inbox' }).click();
+  await page.locator('[id="thread-look_1.structure_2"]').click();
+  await shoot('transcript', page.locator('.entry.tool').first());
 } finally {
   await browser.close();
   await server.close();

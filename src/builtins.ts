@@ -64,5 +64,6 @@ export const builtins: HostParts = {
   hooks: createHookChain,
   skills: async () => (await import('./define/skills/reader.js')).skillReader,
   store: memoryStore,
+  restoreFile: async (file) => (await import('./tools/workspace/restore-file.js')).restoreFile(file),
   studio: async (inspections, options) => (await import('./studio/server.js')).serveStudio(inspections, options),
 };

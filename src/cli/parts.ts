@@ -1,10 +1,12 @@
 import { existsSync } from 'node:fs';
 import { isAbsolute, relative, resolve } from 'node:path';
+import type { AgentDefinition } from '../contracts/index.js';
 import { loadAgentFile } from '../define/files/load.js';
 import { loadScriptFile } from '../define/files/script.js';
 import { openProject, trustProject } from '../define/project/project.js';
 import type { ModelPrices } from '../define/worst-case.js';
 import { systemClock } from '../kernel/clock.js';
+import { TroupeError } from '../kernel/errors.js';
 import { scriptedModel } from '../models/scripted.js';
 import { workspaceTools } from '../tools/workspace.js';
 import type { CheckParts } from './check.js';
@@ -44,7 +46,10 @@ export const trustParts = (io: CommandIo): TrustParts => ({
 /** `models`: a file of prices, as it was typed. */
 export function checkParts(file: string, io: CommandIo, models?: string): CheckParts {
   return {
-    loadDefinition: () => loadDefinition(file, io),
+    async loadDefinition() {
+      const loaded = await loadDefinition(file, io);
+      return { ...loaded, definition: await readBackends(loaded.definition) };
+    },
     async inventory() {
       const { builtins } = await import('../builtins.js');
       const inventory = { hostTools: hostToolNames(io), executors: Object.keys(builtins.executors) };
@@ -75,16 +80,44 @@ const STRUCTURAL = ['exit_loop', 'complete_task', 'ask_user', 'transfer_to_agent
 export function policyParts(io: CommandIo): PolicyParts {
   const tools = workspaceTools({ root: io.cwd });
   return {
-    annotationsOf: (tool) => tools.find(({ name }) => name === tool)?.descriptor.annotations,
+    annotationsOf: (tool) =>
+      tool === 'activate_skill'
+        ? { readOnly: true, category: 'read' }
+        : tools.find(({ name }) => name === tool)?.descriptor.annotations,
     isStructural: (tool) => STRUCTURAL.includes(tool),
   };
+}
+
+/**
+ * A definition with what stands in its backends, as far as it is known without asking anybody: a tree of ADK is what it
+ * becomes here. Throws `INVALID_DEFINITION` for a backend that is none.
+ */
+export async function readBackends(definition: AgentDefinition): Promise<AgentDefinition> {
+  const [{ builtins }, { createBackends }] = await Promise.all([
+    import('../builtins.js'),
+    import('../host/backends.js'),
+  ]);
+  try {
+    return createBackends(builtins.backends).read(definition).definition;
+  } catch (thrown) {
+    if (!(thrown instanceof TroupeError) || thrown.problems.length > 0) throw thrown;
+    const { code, message } = thrown;
+    throw new TroupeError({ code, message, problems: [{ code, path: definition.name, message }], cause: thrown });
+  }
 }
 
 /** The definition of a file. Naming it is trusting it: it may be code; files that it names may not. */
 export async function loadDefinition(file: string, io: CommandIo): ReturnType<typeof loadAgentFile> {
   // As short as it was typed: this is how the file is called in every message.
   const path = isAbsolute(file) ? file : relative('', resolve(io.cwd, file));
-  return loadAgentFile(path, { hostTools: hostToolNames(io) });
+  const { write } = process.stdout;
+  // What code prints while it is read is no part of what the command prints.
+  process.stdout.write = process.stderr.write.bind(process.stderr) as typeof write;
+  try {
+    return await loadAgentFile(path, { hostTools: hostToolNames(io) });
+  } finally {
+    process.stdout.write = write;
+  }
 }
 
 function hostToolNames(io: CommandIo): string[] {

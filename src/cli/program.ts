@@ -128,6 +128,7 @@ function createProgram({
     .option('--port <number>', 'the port to listen on (default: any that is free)')
     .option('--host <address>', 'the address to listen on (default: 127.0.0.1; any other needs a token)')
     .option('--token-env <name>', 'the environment variable that holds the token which callers must show')
+    .option('--push-origin <origin>', 'where callers may have news sent; may be given more than once', collect)
     .option('--public-url <url>', 'the address that callers use, where it is another')
     .option('--script <file>', 'answer every model call from a script (YAML or JSON): no key, no network')
     .option('--root <folder>', 'the folder that workspace tools may read (default: the current one)')
@@ -144,7 +145,8 @@ function createProgram({
     .option('--port <number>', 'the port to listen on (default: any that is free)')
     .option('--script <file>', 'answer every model call from a script (YAML or JSON): no key, no network')
     .option('--root <folder>', 'the folder that workspace tools may read (default: the current one)')
-    .option('--store <dir>', 'the directory that keeps the sessions (default: .troupe)')
+    .option('--store <dir>', 'a directory of sessions (default: .troupe); may be given more than once', collect)
+    .option('--connect <url>', 'the address of another Studio, to be shown too; may be given more than once', collect)
     .option('--json', 'print where it is as JSON')
     .action(async (file: string | undefined, options: Omit<StudioCommand, 'file'>) => {
       const { studioCommand } = await import('./studio.js');
@@ -194,8 +196,9 @@ function createProgram({
     .option('--run <events>', 'lay a run over the team: its events as JSON lines, as run --json prints them')
     .action(async (file: string, options: { format: string; states?: boolean; machine?: string; run?: string }) => {
       const { graphCommand } = await import('./graph.js');
-      const { loadDefinition } = await import('./parts.js');
-      done(await graphCommand((await loadDefinition(file, io)).definition, options, io));
+      const { loadDefinition, readBackends } = await import('./parts.js');
+      const { definition } = await loadDefinition(file, io);
+      done(await graphCommand(await readBackends(definition), options, io));
     });
 
   const policy = command(
@@ -299,8 +302,9 @@ function createProgram({
 
   sessionsCommand('rewind <id>', 'Take a session back: cut off what came later.', 'troupe sessions rewind 0f3a --to 12')
     .requiredOption('--to <seq>', 'the last event that stays')
-    .option('--json', 'print { id, to, files }')
-    .action(async (id: string, options: StoreFlags & { to: string }) => {
+    .option('--restore-files [dir]', 'put files that were edited since back, below that folder (default: this one)')
+    .option('--json', 'print { id, to, files, restored, left }')
+    .action(async (id: string, options: StoreFlags & { to: string; restoreFiles?: string | true }) => {
       const { sessionsRewindCommand } = await import('./sessions-resume.js');
       const { runParts } = await import('./parts.js');
       const made = { store: await stored(options.store), parts: await runParts(io) };

@@ -18,6 +18,8 @@ export interface ServeCommand {
   /** Name of the environment variable that holds the token. */
   tokenEnv?: string | undefined;
   publicUrl?: string | undefined;
+  /** Origins that callers may have the news of their tasks sent to. */
+  pushOrigin?: string[] | undefined;
   script?: string | undefined;
   root?: string | undefined;
   store?: string | undefined;
@@ -35,6 +37,10 @@ export async function serveCommand(command: ServeCommand, io: CommandIo, parts: 
   const options = serverOptions(command, io);
   const loaded = await parts.loadDefinition(command.file);
   for (const notice of loaded.notices) void io.stderr.write(`troupe: ${visibleLine(notice)}\n`);
+  for (const folder of loaded.extensions ?? [])
+    void io.stderr.write(
+      `troupe: the extension ${visibleLine(folder)} takes no part here; it does in troupe run and chat\n`,
+    );
   const scriptPath = command.script === undefined ? loaded.script : resolve(io.cwd, command.script);
   const host = parts.createHost({
     ...(scriptPath !== undefined && { models: { scripted: await parts.loadModel(scriptPath) } }),
@@ -58,7 +64,7 @@ export async function serveCommand(command: ServeCommand, io: CommandIo, parts: 
   return exitCodes.completed;
 }
 
-function serverOptions({ port, host, tokenEnv, publicUrl }: ServeCommand, io: CommandIo): A2aServerOptions {
+function serverOptions({ port, host, tokenEnv, publicUrl, pushOrigin }: ServeCommand, io: CommandIo): A2aServerOptions {
   const token = tokenEnv === undefined ? undefined : io.env[tokenEnv];
   if (tokenEnv !== undefined && (token === undefined || token === ''))
     throw badUse(`--token-env ${tokenEnv}: the environment has no such variable`);
@@ -66,6 +72,7 @@ function serverOptions({ port, host, tokenEnv, publicUrl }: ServeCommand, io: Co
     port: portOf(port),
     ...(host !== undefined && { hostname: host }),
     ...(token !== undefined && { token }),
+    ...(pushOrigin !== undefined && { push: { origins: pushOrigin } }),
     ...(publicUrl !== undefined && { publicUrl, hosts: [new URL(publicUrl).host] }),
   };
 }

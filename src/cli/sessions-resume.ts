@@ -1,4 +1,4 @@
-import { relative } from 'node:path';
+import { relative, resolve } from 'node:path';
 import type { SessionProvider } from '../contracts/index.js';
 import type { FileStore } from '../stores/file.js';
 import type { CommandIo } from './command-io.js';
@@ -60,21 +60,22 @@ export async function sessionsForkCommand(
 
 /** Takes a session back to a position. */
 export async function sessionsRewindCommand(
-  { id, to, json }: Stored & { to: string },
-  io: Pick<CommandIo, 'stdout'>,
+  { id, to, json, restoreFiles }: Stored & { to: string; restoreFiles?: string | true | undefined },
+  io: Pick<CommandIo, 'stdout' | 'cwd'>,
   { store, parts }: { store: SessionProvider; parts: Pick<RunParts, 'createHost'> },
 ): Promise<number> {
   const position = positionOf(to, '--to');
   const host = parts.createHost({ store });
   try {
-    await host.rewind(id, { to: position });
-    const files = await filesSince(store, id);
-    const left =
-      files.length === 0 ? '' : `; files written since stay as they are: ${files.map(visibleLine).join(', ')}`;
+    const root = restoreFiles === true ? '.' : restoreFiles;
+    await host.rewind(id, {
+      to: position,
+      ...(root !== undefined && { restoreFiles: resolve(io.cwd, root) }),
+    });
+    const { files = [], restored, left } = await filesSince(store, id);
+    const told = { id, to: position, files, ...(restored && { restored }), ...(left && { left }) };
     await io.stdout.write(
-      json === true
-        ? `${JSON.stringify({ id, to: position, files })}\n`
-        : `${id} was taken back to ${position}${left}\n`,
+      json === true ? `${JSON.stringify(told)}\n` : `${id} was taken back to ${position}${inWords(told)}\n`,
     );
     return exitCodes.completed;
   } finally {
@@ -83,12 +84,26 @@ export async function sessionsRewindCommand(
 }
 
 /** As the notice of the rewind says, which is the last event by then. */
-async function filesSince(store: SessionProvider, id: string): Promise<string[]> {
-  let files: unknown;
+async function filesSince(store: SessionProvider, id: string): Promise<Partial<FilesSince>> {
+  let said: Partial<FilesSince> = {};
   for await (const event of (await store.load(id)).events) {
-    if (event.type === 'custom' && event.kind === 'notice') ({ files } = (event.data ?? {}) as { files?: unknown });
+    if (event.type === 'custom' && event.kind === 'notice') said = event.data as Partial<FilesSince>;
   }
-  return Array.isArray(files) ? files.map(String) : [];
+  return said;
+}
+
+interface FilesSince {
+  files: string[];
+  restored: string[];
+  left: { path: string; why: string }[];
+}
+
+function inWords({ files, restored, left = [] }: Pick<FilesSince, 'files'> & Partial<FilesSince>): string {
+  if (files.length === 0) return '';
+  if (restored === undefined) return `; files written since stay as they are: ${files.map(visibleLine).join(', ')}`;
+  const back = restored.length === 0 ? '' : `; put back: ${restored.map(visibleLine).join(', ')}`;
+  const not = left.map(({ path, why }) => visibleLine(`${path} (${why})`)).join(', ');
+  return left.length === 0 ? back : `${back}; left as they are: ${not}`;
 }
 
 function positionOf(text: string, option: string): number {

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import type { Host } from '../host/types.js';
 import type { CommandIo } from './command-io.js';
 import { exitCodes } from './exit-codes.js';
 import { visibleLine } from './plain-text.js';
@@ -12,7 +13,10 @@ export interface StudioCommand {
   port?: string | undefined;
   script?: string | undefined;
   root?: string | undefined;
-  store?: string | undefined;
+  /** Each is shown as a host of its own; runs are started in the first. */
+  store?: readonly string[] | undefined;
+  /** Addresses of other Studios. */
+  connect?: readonly string[] | undefined;
   json?: boolean | undefined;
 }
 
@@ -26,21 +30,40 @@ export async function studioCommand(command: StudioCommand, io: CommandIo, parts
   const port = portOf(command.port);
   const loaded = command.file === undefined ? undefined : await parts.loadDefinition(command.file);
   for (const notice of loaded?.notices ?? []) void io.stderr.write(`troupe: ${visibleLine(notice)}\n`);
+  for (const folder of loaded?.extensions ?? [])
+    void io.stderr.write(
+      `troupe: the extension ${visibleLine(folder)} takes no part here; it does in troupe run and chat\n`,
+    );
   const scriptPath = command.script === undefined ? loaded?.script : resolve(io.cwd, command.script);
-  const host = parts.createHost({
-    ...(scriptPath !== undefined && { models: { scripted: await parts.loadModel(scriptPath) } }),
-    tools: parts.workspaceTools(resolve(io.cwd, command.root ?? '.')),
-    store: parts.openStore(command.store, command.file),
-    ...(loaded !== undefined && { agents: [loaded.definition] }),
-  });
+  const models = scriptPath === undefined ? {} : { models: { scripted: await parts.loadModel(scriptPath) } };
+  const tools = parts.workspaceTools(resolve(io.cwd, command.root ?? '.'));
+  const agents = loaded === undefined ? {} : { agents: [loaded.definition] };
+  const stores = command.store ?? [];
+  const [host, ...others] = (stores.length === 0 ? [undefined] : [...new Set(stores)]).map((store) => ({
+    name: store,
+    host: parts.createHost({ ...models, tools, store: parts.openStore(store, command.file), ...agents }),
+  })) as [NamedHost, ...NamedHost[]];
   try {
-    const { url } = await host.inspectServer({ port });
+    const { url } = await host.host.inspectServer({
+      port,
+      ...(others.length > 0 && {
+        name: host.name,
+        hosts: Object.fromEntries(others.map((one) => [one.name, one.host])),
+      }),
+      ...(command.connect !== undefined && { connect: command.connect }),
+    });
     await io.stdout.write(command.json === true ? `${JSON.stringify({ url })}\n` : `Studio is at\n  ${url}\n`);
     await untilSignal(io);
   } finally {
-    await host.close();
+    await Promise.all([host, ...others].map((one) => one.host.close()));
   }
   return exitCodes.completed;
+}
+
+interface NamedHost {
+  /** The folder of its store. */
+  readonly name: string;
+  readonly host: Host;
 }
 
 export function portOf(given: string | undefined): number {

@@ -178,10 +178,14 @@ export interface BackendReader {
   close(): Promise<void>;
 }
 
-export type ExecutorCreator = (
-  descriptor: AgentDescriptor,
-  context: HostContext & { readonly definition: AgentDefinition },
-) => AgentSession | Executor;
+export interface ExecutorCreator {
+  (
+    descriptor: AgentDescriptor,
+    context: HostContext & { readonly definition: AgentDefinition },
+  ): AgentSession | Executor;
+  /** What all its sessions can do: children begin before what drives them is made. Absent: what they declare. */
+  readonly capabilities?: readonly string[];
+}
 
 export interface SessionFactory {
   register(type: ExecutorType, creator: ExecutorCreator): void;

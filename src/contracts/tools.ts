@@ -28,6 +28,8 @@ export interface ToolAnnotations {
   polling?: boolean;
   /** What it starts runs in a sandbox, or not at all. */
   sandboxed?: boolean;
+  /** The provider of the model runs it, out of the host's sight: no call of it comes to the host. */
+  providerExecuted?: boolean;
   category?: ToolCategory;
   [key: string]: unknown;
 }

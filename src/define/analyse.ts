@@ -91,7 +91,8 @@ function missingTools(definition: AgentDefinition, path: string, hostTools: read
   ];
   const said = new Set<string>();
   return named.flatMap(({ name, key }) => {
-    if (typeof name !== 'string' || known.includes(name) || said.has(name)) return [];
+    // What an extension brings is known once it is trusted.
+    if (typeof name !== 'string' || known.includes(name) || name.startsWith('ext:') || said.has(name)) return [];
     said.add(name);
     const message = `no tool "${name}"${didYouMean(name, known)}; the host has ${hostTools.join(', ') || 'none'}`;
     return [{ code: 'UNKNOWN_TOOL', path: `${path}.${key}`, message }];

@@ -54,6 +54,8 @@ class HookChain implements LifecycleInterceptor {
   readonly #points: ReadonlySet<string>;
   readonly #schedule: Schedule;
   readonly #sources: readonly Source[];
+  /** What ends the wait for each call that is not answered. */
+  readonly #timers = new Set<() => void>();
   /** Calls that have read their signal and are not answered. */
   readonly #open = new Set<Call>();
 
@@ -87,7 +89,10 @@ class HookChain implements LifecycleInterceptor {
   async close(): Promise<void> {
     const open = [...this.#open];
     for (const call of open) call.abort('the host is being closed');
-    await within(CLOSE_MS, Promise.allSettled(open.map(({ answer }) => answer)));
+    if (open.length > 0) await within(CLOSE_MS, Promise.allSettled(open.map(({ answer }) => answer)));
+    // Nobody waits any more for what still has not answered.
+    for (const cancel of this.#timers) cancel();
+    this.#timers.clear();
     await Promise.all(this.#sources.map((source) => ('close' in source ? source.close?.() : undefined)));
   }
 
@@ -138,6 +143,7 @@ class HookChain implements LifecycleInterceptor {
     return new Promise((resolve) => {
       const settle = (said: Said) => {
         cancel();
+        this.#timers.delete(cancel);
         resolve(said);
       };
       call.answer = answer.finally(() => call.end());
@@ -146,6 +152,7 @@ class HookChain implements LifecycleInterceptor {
         call.abort(fault);
         settle({ fault });
       }, timeoutMs);
+      this.#timers.add(cancel);
       call.answer.then(
         (said) => settle(read(point, label, said)),
         (thrown) => settle(failed(label, thrown)),

@@ -3,6 +3,7 @@ import type { Problem } from '../kernel/errors.js';
 import { DEFAULT_INPUT_SCHEMA } from '../kernel/schema.js';
 import { didYouMean } from '../kernel/text.js';
 import type { HostCore } from './host-core.js';
+import { PROVIDER_PREFIX, providerTool } from './provider-tools.js';
 import type { AgentSkills } from './skills.js';
 import type { Toolsets } from './toolsets.js';
 
@@ -31,6 +32,8 @@ export interface AgentTools {
   readonly byModelName: ReadonlyMap<string, ToolEntry>;
   /** In the one stable order: own, host, children, built-in. */
   readonly descriptors: readonly ToolDescriptor[];
+  /** What the provider of the model runs itself: declared to it, and never called through the host. */
+  readonly providers: readonly ToolDescriptor[];
 }
 
 /** What an agent's place in the tree gives it beside its own tools. */
@@ -54,7 +57,7 @@ const isCode = (tool: ToolDefinition | ToolDescriptor): tool is ToolDefinition =
   'kind' in tool && tool.kind === 'tool';
 
 /** Most agents of a team of thousands have no tools: they share this. */
-const NO_TOOLS: AgentTools = { byModelName: new Map(), descriptors: [] };
+const NO_TOOLS: AgentTools = { byModelName: new Map(), descriptors: [], providers: [] };
 
 const hasNone = (
   { tools, toolSources, descriptor, inheritTools }: AgentDefinition,
@@ -129,8 +132,9 @@ export function agentTools(definition: AgentDefinition, around: ToolSurroundings
     for (const name of around.hostTools.keys()) if (name.startsWith(pattern.slice(0, -1))) named.add(name);
   }
   if (definition.inheritTools) for (const name of around.hostTools.keys()) named.add(name);
+  const providers = [...named].filter((name) => name.startsWith(PROVIDER_PREFIX)).map(providerTool);
   for (const name of named) {
-    if (BUILTINS.has(name)) continue;
+    if (BUILTINS.has(name) || name.startsWith(PROVIDER_PREFIX)) continue;
     const tool = around.hostTools.get(name) ?? runCode.get(name);
     const descriptor = runDescriptors.get(name);
     if (tool !== undefined) addCode(tool, name);
@@ -195,7 +199,7 @@ export function agentTools(definition: AgentDefinition, around: ToolSurroundings
   if (around.outputSchema !== undefined) {
     addBuiltin('complete_task', 'Ends your task with its result.', wrapOutput(around.outputSchema));
   }
-  return { byModelName, descriptors: [...byModelName.values()].map((entry) => entry.descriptor) };
+  return { byModelName, descriptors: [...byModelName.values()].map((entry) => entry.descriptor), providers };
 }
 
 const BUILTINS: ReadonlySet<string> = new Set([

@@ -39,7 +39,9 @@ class Attached implements AsyncIterableIterator<AgentEvent> {
   #isLost = false;
   /** What was given last may be the last of all. */
   #mayEnd = false;
-  #turn: Promise<void> | undefined;
+  /** Calls of `next` that are not answered yet; and the last answer that is under way. */
+  #asked = 0;
+  #answer: Promise<Step> | undefined;
 
   constructor(
     private readonly host: HostCore,
@@ -48,15 +50,13 @@ class Attached implements AsyncIterableIterator<AgentEvent> {
   ) {}
 
   next(): Promise<Step> {
-    if (this.#state === 'live' && this.#turn === undefined && !this.#mayEnd) {
+    if (this.#asked === 0 && this.#state === 'live' && !this.#mayEnd && this.#tree?.writesLater === false) {
       const event = this.#take();
-      if (event !== undefined) {
-        const durable = waitFor(this.#tree as Tree, event);
-        const step = this.#given(event);
-        return durable === undefined ? Promise.resolve(step) : this.#inTurn(() => durable.then(() => step));
-      }
+      if (event !== undefined) return Promise.resolve(this.#given(event));
     }
-    return this.#inTurn(() => this.#step());
+    const step = () => this.#step();
+    this.#answer = this.#asked++ === 0 ? this.#step() : (this.#answer as Promise<Step>).then(step, step);
+    return this.#answer;
   }
 
   async return(): Promise<Step> {
@@ -77,16 +77,6 @@ class Attached implements AsyncIterableIterator<AgentEvent> {
     await this.#end();
   }
 
-  #inTurn(act: () => Promise<Step>): Promise<Step> {
-    const turn = this.#turn === undefined ? act() : this.#turn.then(act);
-    const settle = () => {
-      if (this.#turn === settled) this.#turn = undefined;
-    };
-    const settled = turn.then(settle, settle);
-    this.#turn = settled;
-    return turn;
-  }
-
   async #step(): Promise<Step> {
     try {
       for (;;) {
@@ -97,6 +87,8 @@ class Attached implements AsyncIterableIterator<AgentEvent> {
     } catch (thrown) {
       await this.#end();
       throw thrown;
+    } finally {
+      this.#asked--;
     }
   }
 

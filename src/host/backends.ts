@@ -56,6 +56,9 @@ export function createBackends(makers: Readonly<Record<string, () => BackendRead
     return found;
   }
 
+  const isPlain = (agent: AgentDefinition) =>
+    agent.leader === undefined && agent.children === undefined && readerOf(agent) === undefined;
+
   function readBelow(given: AgentDefinition, above: readonly AgentDefinition[]): Reading {
     const { leader, children } = given;
     const nothing: Reading = { definition: given, isComplete: true, waits: [] };
@@ -64,7 +67,8 @@ export function createBackends(makers: Readonly<Record<string, () => BackendRead
     const inner = [...above, given];
     const isAgent = (one: unknown): one is AgentDefinition => (one as AgentDefinition | undefined)?.kind === 'agent';
     const ledBy = isAgent(leader) ? read(leader, inner) : undefined;
-    const below = (children ?? []).map((child) => (isAgent(child) ? read(child, inner) : undefined));
+    // Nothing: it is what it is, as almost all of a team of thousands are.
+    const below = (children ?? []).map((child) => (isAgent(child) && !isPlain(child) ? read(child, inner) : undefined));
     const parts = [ledBy, ...below].filter((one) => one !== undefined);
     const waits = parts.flatMap((part) => part.waits);
     const isComplete = waits.length === 0;

@@ -74,7 +74,7 @@ function compile(compiling: Compiling, definition: AgentDefinition, place: Place
     transferTargets:
       composition?.pattern === 'transfer' ? (composition.transferTargets?.[child.name] ?? []) : undefined,
   });
-  const children = (definition.children ?? []).map((child) => compile(compiling, child, childPlace(child)));
+  const children = definition.children?.map((child) => compile(compiling, child, childPlace(child))) ?? NO_CHILDREN;
   const path = leads ? `${place.path}/${driver.name}` : place.path;
   const skills = driver.skills === undefined ? undefined : host.skills.of(driver, path, problems);
   const tools = agentTools(
@@ -101,7 +101,7 @@ function compile(compiling: Compiling, definition: AgentDefinition, place: Place
     },
     problems,
   );
-  let readOnly = true;
+  let readOnly = tools.providers.length === 0;
   let opensState = definition.opensState === true || driver.opensState === true;
   for (const entry of tools.byModelName.values()) readOnly &&= entry.readOnly;
   for (const child of children) {
@@ -192,8 +192,9 @@ const isLimit = (limit: number) => limit !== Number.POSITIVE_INFINITY;
 
 /** Spec 2.2: a root run gets 100 turns and 500 model calls, a sub-agent 15 turns and 5 minutes. */
 function limitsOf(definition: AgentDefinition, isRoot: boolean): AgentLimits {
-  const { constraints = {}, composition } = definition.descriptor;
-  const leads = definition.leader?.descriptor.constraints ?? {};
+  const { constraints, composition } = definition.descriptor;
+  const leads = definition.leader?.descriptor.constraints;
+  if (constraints === undefined && leads === undefined && composition === undefined && !isRoot) return CHILD_LIMITS;
   const set = { ...leads, ...constraints };
   const isPlain = composition === undefined || definition.leader !== undefined;
   const none = Number.POSITIVE_INFINITY;
@@ -209,9 +210,22 @@ function limitsOf(definition: AgentDefinition, isRoot: boolean): AgentLimits {
 }
 
 const NO_KEYS: StateDeclaration = Object.freeze({});
+const NO_CHILDREN: readonly CompiledAgent[] = Object.freeze([]);
+/** Of almost every agent of a team of thousands. */
+const CHILD_LIMITS: AgentLimits = Object.freeze({
+  maxTurns: 15,
+  maxLlmCalls: Number.POSITIVE_INFINITY,
+  maxTimeMs: 5 * MINUTE_MS,
+  maxBudgetUsd: Number.POSITIVE_INFINITY,
+  maxTokens: Number.POSITIVE_INFINITY,
+  graceTurn: false,
+});
 
 /** All state that an agent and those below it declare, `outputKey`s included. Nested declarations agree: they were checked. */
 function declarationOf(definition: AgentDefinition, children: readonly CompiledAgent[]): StateDeclaration {
+  if (children.length === 0 && definition.behaviour?.state === undefined && outputKeysOf(definition) === undefined) {
+    return NO_KEYS;
+  }
   const declared: Record<string, StateDeclaration[string]> = {};
   const add = (keys: StateDeclaration) => {
     for (const key of Object.keys(keys)) {

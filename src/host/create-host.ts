@@ -37,6 +37,7 @@ import { assertAgent, closeTree } from './open-session.js';
 import { hostOptionFaults, optionsOf } from './option-keys.js';
 import { createPermits } from './permits.js';
 import { forkSession } from './recovery/fork.js';
+import type { RestoreFile } from './recovery/restore-files.js';
 import { rewindSession } from './recovery/rewind.js';
 import { resumeRun, startRun } from './run.js';
 import { createSessionTools, isShared } from './session-tools.js';
@@ -68,6 +69,8 @@ export interface HostParts {
   /** Reads skills; imported when an agent first has some. */
   readonly skills: () => Promise<SkillReader>;
   readonly store: () => SessionProvider;
+  /** Puts one file of a workspace back. */
+  readonly restoreFile: RestoreFile;
   /** Serves Studio for a host; imported when it is first asked for. */
   readonly studio: (inspections: readonly HostInspection[], options: InspectServerOptions) => Promise<InspectServer>;
 }
@@ -99,6 +102,7 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
   const core: HostCore = {
     clock,
     lateTimer: createLateTimer(clock),
+    restoreFile: parts.restoreFile,
     stamp: createStamp(clock, `${randomBytes(3).toString('hex')}-`),
     models: parts.models(options, clock),
     policy: policy.evaluator,
@@ -178,8 +182,15 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
       startRun(core, agent as AgentDefinition, input as string, optionsOf(runOptions, 'run')),
     session: (agent, runOptions) => createSession(core, agent as AgentDefinition, optionsOf(runOptions, 'session')),
     resume: async (sessionId, resumeOptions) => resumeRun(core, sessionId, optionsOf(resumeOptions, 'resume')),
-    fork: async (sessionId, forkOptions) => forkSession(core, sessionId, optionsOf(forkOptions, 'fork')),
-    rewind: async (sessionId, rewindOptions) => rewindSession(core, sessionId, optionsOf(rewindOptions, 'rewind')),
+    async fork(sessionId, forkOptions) {
+      const fork = await forkSession(core, sessionId, optionsOf(forkOptions, 'fork'));
+      core.watch?.tell(fork.sessionId);
+      return fork;
+    },
+    async rewind(sessionId, rewindOptions) {
+      await rewindSession(core, sessionId, optionsOf(rewindOptions, 'rewind'));
+      core.watch?.tell(sessionId);
+    },
     attach: (sessionId, attachOptions) => attach(core, sessionId, optionsOf(attachOptions, 'attach')),
     list: async (agentName) => core.store.list(agentName, { appName: core.appName }),
     async delete(sessionId) {
@@ -193,6 +204,7 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
         });
       }
       await core.store.delete(sessionId);
+      core.watch?.tell(sessionId);
     },
     registerExecutor: (type: ExecutorType, creator: ExecutorCreator) => {
       if (typeof type !== 'string' || type === '') {
@@ -210,7 +222,8 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
     async inspectServer(serverOptions = {}) {
       if (core.isClosing)
         throw new TroupeError({ code: 'HOST_CLOSED', message: 'this host is closed; make a new one' });
-      const server = await parts.studio([createInspection(core, host, root, audience)], serverOptions);
+      const others = Object.entries(serverOptions.hosts ?? {}).map(([name, other]) => inspectionOf(other, name));
+      const server = await parts.studio([inspectionOf(host, serverOptions.name), ...others], serverOptions);
       servers.add(server);
       return {
         url: server.url,
@@ -236,7 +249,17 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
     [Symbol.asyncDispose]: () => host.close(),
   };
   let closing: Promise<void> | undefined;
+  inspectable.set(host, (name) => createInspection(core, host, root, audience, name));
   return host;
+}
+
+/** How each host is looked into from outside. */
+const inspectable = new WeakMap<Host, (name: string | undefined) => HostInspection>();
+
+function inspectionOf(host: Host, name: string | undefined): HostInspection {
+  const inspection = inspectable.get(host)?.(name);
+  if (inspection !== undefined) return inspection;
+  throw new TroupeError({ code: 'INVALID_OPTION', message: `hosts: "${name}" is no host; make it with createHost` });
 }
 
 /** Once: something that only looks on has broken, and every session that is open hears of it. */

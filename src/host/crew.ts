@@ -51,7 +51,7 @@ const RECALLED = 'restarted with a sibling';
 const isRecall = ({ reason, data }: RunEnd) => reason === 'aborted' && data.by === 'host' && data.reason === RECALLED;
 
 /** Longest stretch of starting or stopping children before the event loop has its turn. */
-const SLICE_MS = 5;
+const SLICE_MS = 2;
 
 /** Starts, supervises and keeps account of a composition's children, as its machine orders. */
 export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
@@ -209,6 +209,10 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
     if (past === undefined) announceChild(job, child, threadId);
     else givePast(child, past);
     child.actor = spawn(child);
+    if (crew.prepared?.index === job.index && start !== undefined) {
+      crew.prepared.give(child);
+      crew.prepared = undefined;
+    }
     if (past?.isInitialized !== true) publishInitialize(child);
     if (start === undefined) {
       // A composition that a conversation was handed over to speaks through its children.
@@ -217,10 +221,6 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
       beginRun(child, job.input as ChildInput);
     } else {
       activate(thread, crew, child, start);
-      if (crew.prepared?.index === job.index) {
-        crew.prepared.give(child);
-        crew.prepared = undefined;
-      }
       beginRun(child, start.input, { role: start.role });
     }
     if (thread.parent?.crew?.blocked?.has(thread)) noteBlocked(thread);

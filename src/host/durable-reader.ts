@@ -10,6 +10,8 @@ export const durably = (tree: Tree, reader: MergeReader): MergeReader => new Dur
 
 /** A class: there is one per stream. */
 class DurableReader implements MergeReader {
+  #hasBegun = false;
+
   constructor(
     private readonly tree: Tree,
     private readonly reader: MergeReader,
@@ -17,7 +19,10 @@ class DurableReader implements MergeReader {
 
   next(): Promise<IteratorResult<AgentEvent, void>> {
     const next = this.reader.next();
-    return this.tree.writesLater ? next.then((step) => onceDurable(this.tree, step)) : next;
+    // The first event, and one that a hook holds, is written after it was asked for: only then it is known how.
+    const mayChange = !this.#hasBegun || this.tree.host.hookPoints.has('on_event');
+    this.#hasBegun = true;
+    return this.tree.writesLater || mayChange ? next.then((step) => onceDurable(this.tree, step)) : next;
   }
   finish(): void {
     this.reader.finish();

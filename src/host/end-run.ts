@@ -112,7 +112,11 @@ export function endNow(thread: Thread, end: RunEnd, report: EndReport): void {
   stopWorkTimer(run);
   const publishEnd = () => {
     if (thread.run !== run || run.hooks?.phase === 'ended') return;
-    if (thread.steers.length > 0 && isProlonged(thread, run, end)) return goOn(thread);
+    if (thread.steers.length > 0 && isProlonged(thread, run, end)) {
+      // Hooks are asked about its next end anew.
+      if (run.hooks !== undefined) run.hooks.phase = 'open';
+      return goOn(thread);
+    }
     thread.run = undefined;
     thread.isPaused = false;
     if (run.working > 0) for (let at = thread.parent; at !== undefined; at = at.parent) countDown(at, run.working);

@@ -78,6 +78,8 @@ class ForeignLink {
   }
 
   async *turn(inbox: readonly SessionStreamData[], context: TurnContext): AsyncGenerator<AgentEventDraft> {
+    // How often it asks a model is not seen: whatever it is told, it is once at least.
+    if (!context.admitModelCall()) return;
     const faults: Faults = { count: 0, first: '' };
     try {
       this.#begin(context);
@@ -117,7 +119,9 @@ class ForeignLink {
   #stream(data: SessionStreamData, context: TurnContext): AgentResponse {
     const { signal } = context;
     const first: ExecutionOptions = { signal, hostToolExecution: true, permissionMode: context.permissionMode };
-    const tools = this.#isFirst ? context.tools() : [];
+    const tools = this.#isFirst
+      ? context.tools().filter(({ annotations }) => annotations?.providerExecuted !== true)
+      : [];
     if (tools.length > 0) first.tools = [...tools];
     const given: unknown = this.#session.stream(data, this.#isFirst ? first : { signal });
     this.#isFirst = false;

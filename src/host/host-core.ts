@@ -30,6 +30,7 @@ import type { TurnoverMap } from '../kernel/turnover-map.js';
 import type { Backends } from './backends.js';
 import type { Watch } from './inspection.js';
 import type { Permits } from './permits.js';
+import type { RestoreFile } from './recovery/restore-files.js';
 import type { SessionTools } from './session-tools.js';
 import type { Skills } from './skills.js';
 import type { CompiledAgent, RunEnd, Thread, Tree } from './thread.js';
@@ -100,6 +101,7 @@ export interface HostCore {
   readonly clock: Clock;
   /** Timers of calls and turns: most end before one is needed. */
   readonly lateTimer: Schedule;
+  readonly restoreFile: RestoreFile;
   readonly stamp: Stamp;
   readonly models: ModelRegistry;
   readonly policy: PolicyEvaluator;

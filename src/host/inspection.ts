@@ -104,6 +104,7 @@ export function createInspection(
   host: Host,
   root: AnyActorRef,
   audience: InspectionAudience,
+  name: string = core.appName,
 ): HostInspection {
   const wasThere = audience.isThere;
   const inspectors = new Set<unknown>();
@@ -121,7 +122,7 @@ export function createInspection(
   const { watch } = core;
   return {
     host,
-    name: core.appName,
+    name,
     agents: () => [...core.agents.values()],
     open: () => [...core.trees.values()].map(openSession),
     definitionOf: (sessionId, agentName) =>

@@ -13,6 +13,8 @@ import { runOptionFaults } from './option-keys.js';
 import { assertPriced } from './price-check.js';
 import { applyPast, type Past, readIdle } from './recover-idle.js';
 import { assertUndamaged } from './recovery/damage.js';
+import { readMark } from './recovery/definition-mark.js';
+import { agreeOnDefinition, publishMigrated } from './recovery/migrate.js';
 import { createTree, newSessionId, settled, threadsFrom } from './session-tree.js';
 import type { CompiledAgent, Thread, Tree } from './thread.js';
 import type { RunOptions } from './types.js';
@@ -169,7 +171,9 @@ async function recover(
     const past = await readIdle(agent, handle);
     const permissionMode = options.permissionMode ?? past?.permissionMode;
     const model = options.model ?? past?.model;
-    return begin(
+    const mark = readMark(past?.began?._meta?.definition);
+    const migrated = past && (await agreeOnDefinition(sessionId, agent, { past, mark, migrate: options.migrate }));
+    const tree = begin(
       host,
       agent,
       { ...options, ...(permissionMode !== undefined && { permissionMode }), ...(model !== undefined && { model }) },
@@ -177,6 +181,8 @@ async function recover(
       handle,
       past,
     );
+    if (migrated !== undefined) publishMigrated(tree.root, migrated);
+    return tree;
   } catch (thrown) {
     await handle.close();
     throw thrown;

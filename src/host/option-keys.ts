@@ -43,6 +43,7 @@ const RUN_KEYS: Keys<Required<RunOptions>> = {
   userId: true,
   ephemeral: true,
   traceContext: true,
+  migrate: true,
 };
 
 const RESUME_KEYS: Keys<Required<ResumeOptions>> = {

@@ -284,7 +284,7 @@ export function settle(
   enter(tree);
   const goOn = () => {
     question.resolve(response);
-    thread.actor.send({ type: 'question.settled', requestId, answered: action !== 'cancel' });
+    if (!thread.hasEnded) thread.actor.send({ type: 'question.settled', requestId, answered: action !== 'cancel' });
     if (question.controller !== undefined) {
       if (by !== 'callback') question.controller.abort();
       leave(tree);

@@ -12,6 +12,7 @@ import { endRun } from './end-run.js';
 import { markOf } from './recovery/definition-mark.js';
 import { notice, publish } from './session-tree.js';
 import type { CompiledAgent, RunRecord, RunStop, Thread, Tree } from './thread.js';
+import { takeWords } from './words.js';
 
 /** What a run is given: parts for the model, and the value that it is as input. */
 export interface RunInput {
@@ -101,9 +102,10 @@ const CAPABILITIES = [
 ];
 
 /** What the session can really do: less than its agent declares where its executor says so. */
-function capabilitiesOf({ agent, executor }: Thread): string[] {
-  const declared = agent.driver.descriptor.capabilities;
-  const able = executor?.capabilities;
+function capabilitiesOf({ agent, executor, tree }: Thread): string[] {
+  const { capabilities: declared, executor: type } = agent.driver.descriptor;
+  // What drives a child is made with its first turn.
+  const able = executor === undefined ? tree.host.executors.get(type)?.capabilities : executor.capabilities;
   if (able === undefined) return declared ?? CAPABILITIES;
   return declared === undefined ? [...able] : declared.filter((capability) => able.includes(capability));
 }
@@ -123,7 +125,8 @@ export function publishInitialize(thread: Thread, resumed = false): void {
   };
   const model = tree.settings.model ?? driver.model;
   if (typeof model === 'string') event.model = model;
-  if (tools.descriptors.length > 0) event.tools = [...tools.descriptors];
+  const named = tools.descriptors.length + tools.providers.length;
+  if (named > 0) event.tools = [...tools.descriptors, ...tools.providers];
   if (resumed) event.resumed = true;
   const { permissionMode } = tree.settings;
   // Part of the session: whoever goes on with it later finds it here.
@@ -256,11 +259,13 @@ export function publishInput(
 export function publishSteers(thread: Thread): void {
   if (isFunctionAgent(thread.agent.driver.descriptor)) return;
   for (let at = thread.parent; at !== undefined && at.agent.behaviour !== 'turn'; at = at.parent) {
-    if (at.steers.length > 0) thread.steers.push(...at.steers.splice(0));
+    if (at.steers.length > 0) takeWords(thread, at);
   }
   if (thread.steers.length === 0) return;
   for (const { message, steerId } of thread.steers.splice(0)) {
     const content = toParts(message);
+    thread.heard ??= new Set();
+    thread.heard.add(steerId);
     // An executor that keeps the conversation itself is told, too.
     thread.run?.inbox.push({ kind: 'message', content });
     publish(thread, {

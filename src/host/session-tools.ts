@@ -50,10 +50,15 @@ interface Made {
 const known = new WeakMap<AgentDefinition, boolean>();
 
 function hasSources(agent: AgentDefinition): boolean {
+  const { leader, children, toolSources } = agent;
+  const hasOwn = toolSources !== undefined && toolSources.length > 0;
+  if (leader === undefined && children === undefined) return hasOwn;
   let has = known.get(agent);
   if (has === undefined) {
-    const below = [agent.leader, ...(agent.children ?? [])].filter((one) => one !== undefined);
-    has = (agent.toolSources?.length ?? 0) > 0 || below.some(hasSources);
+    has =
+      hasOwn ||
+      (leader !== undefined && hasSources(leader)) ||
+      (children ?? []).some((child) => child !== undefined && hasSources(child));
     known.set(agent, has);
   }
   return has;

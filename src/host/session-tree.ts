@@ -169,6 +169,7 @@ export function createThread(
     crew: undefined,
     questions: undefined,
     steers: [],
+    heard: undefined,
     isPaused: false,
     resumeTurn: undefined,
     outsideWaits: 0,

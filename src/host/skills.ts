@@ -117,11 +117,12 @@ export function createSkills(open: () => Promise<SkillReader>, { trusted }: { tr
 const placeOf = (path: string, index: number) => `${path}.skills[${index}]`;
 
 function gather(agent: AgentDefinition, found: Set<string>, seen: Set<AgentDefinition>): void {
-  if (seen.has(agent)) return;
+  const { skills, leader, children } = agent;
+  if (skills !== undefined) for (const folder of skills) found.add(folder);
+  if ((leader === undefined && children === undefined) || seen.has(agent)) return;
   seen.add(agent);
-  for (const folder of agent.skills ?? NONE) found.add(folder);
-  if (agent.leader !== undefined) gather(agent.leader, found, seen);
-  for (const child of agent.children ?? []) gather(child, found, seen);
+  if (leader !== undefined) gather(leader, found, seen);
+  if (children !== undefined) for (const child of children) gather(child, found, seen);
 }
 
 /** One line for each, whatever stands in it; all of them together are kept to a length. */

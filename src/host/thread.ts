@@ -215,6 +215,8 @@ export interface Thread extends Origin {
   crew: CrewState | undefined;
   questions: Set<Question> | undefined;
   steers: Words[];
+  /** Ids of words that it has taken; undefined: none. */
+  heard: Set<string> | undefined;
   isPaused: boolean;
   resumeTurn: (() => void) | undefined;
   /** Open questions and consumer's calls of this thread. */

@@ -96,6 +96,8 @@ async function judgeByPolicy(call: Call, raisedByHook: string | undefined): Prom
   const nobody = tree.recovery?.hasApproval(call) ? undefined : nobodyToAsk(tree);
   if (nobody !== undefined) return errorResult('policy_denied', `denied: ${call.name} needs approval, and ${nobody}`);
   const hint = decision.outcome === 'ask_user' ? decision.hint : undefined;
+  // It was cancelled while somebody thought about it.
+  if (call.stage === 'done') return errorResult('cancelled', 'cancelled: its run has ended');
   const { rule, commands } = decision;
   const answer = await askApproval(call, { hint: hint ?? (raised || undefined), rule, commands });
   return takeAnswer(call, answer);

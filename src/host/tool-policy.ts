@@ -3,11 +3,14 @@ import type {
   PolicyDecision,
   PolicyRequest,
   PolicyScopeTool,
+  ToolAnnotations,
+  ToolDefinition,
   ToolDescriptor,
 } from '../contracts/index.js';
 import { narrowPolicyDecision } from '../kernel/narrow.js';
 import type { AgentTools, ToolEntry } from './agent-tools.js';
 import { withPlanExit } from './plan-mode.js';
+import { declaredTools } from './provider-tools.js';
 import type { Thread } from './thread.js';
 import type { Call } from './tool-call.js';
 
@@ -19,14 +22,38 @@ export function evaluate(call: Call): PolicyDecision | Promise<PolicyDecision> {
 
 /** A call as policy sees it, from what the registry and the tree know of it; nothing that an agent said counts. */
 export function requestOf(call: Call): PolicyRequest {
-  const { thread, entry } = call;
+  const { thread, entry, name, args } = call;
+  return requestFor(thread, {
+    action: name,
+    args,
+    annotations: entry?.descriptor.annotations,
+    mcp: entry?.tool?.mcp,
+    structural: entry !== undefined && isStructural(entry),
+  });
+}
+
+function requestFor(
+  thread: Thread,
+  {
+    action,
+    args,
+    annotations,
+    mcp,
+    structural,
+  }: {
+    action: string;
+    args: unknown;
+    annotations: ToolAnnotations | undefined;
+    mcp?: ToolDefinition['mcp'];
+    structural: boolean;
+  },
+): PolicyRequest {
   const { settings } = thread.tree;
-  const { annotations } = entry?.descriptor ?? {};
   const leaders = actingFor(thread);
   const { origin } = thread.agent.driver;
   return {
-    action: call.name,
-    args: call.args,
+    action,
+    args,
     principal: thread.agentId,
     principalPath: thread.principalPath,
     ...(origin !== undefined && { origin }),
@@ -35,8 +62,8 @@ export function requestOf(call: Call): PolicyRequest {
       mode: settings.permissionMode,
       executor: thread.agent.driver.descriptor.executor,
       ...(annotations !== undefined && { annotations }),
-      ...(entry?.tool?.mcp !== undefined && { mcpName: entry.tool.mcp.server, mcpTool: entry.tool.mcp.tool }),
-      structural: entry !== undefined && isStructural(entry),
+      ...(mcp !== undefined && { mcpName: mcp.server, mcpTool: mcp.tool }),
+      structural,
     },
   };
 }
@@ -96,7 +123,11 @@ export function hiddenTools(thread: Thread): readonly string[] {
 
 /** What the model is shown. */
 export function visibleTools(thread: Thread): readonly ToolDescriptor[] {
-  return withPlanExit(thread, shownTools(thread));
+  const shown = withPlanExit(thread, shownTools(thread));
+  if (thread.agent.tools.providers.length === 0) return shown;
+  const requestOfTool = ({ name, annotations }: ToolDescriptor) =>
+    requestFor(thread, { action: name, args: {}, annotations, structural: false });
+  return [...shown, ...declaredTools(thread, requestOfTool)];
 }
 
 function shownTools(thread: Thread): readonly ToolDescriptor[] {

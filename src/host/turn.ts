@@ -5,7 +5,7 @@ import { describeError } from '../kernel/errors.js';
 import { endActivity } from './activity.js';
 import { endRun, forcedEnd, isBeingStopped } from './end-run.js';
 import { limitEnd, spentEnd } from './limits.js';
-import { watchLoops } from './loop-watch.js';
+import { watchLoops, watchWords } from './loop-watch.js';
 import { bestResult, checkOutput } from './output.js';
 import { endAsLogged, type NextStep, nextStep } from './recovery/rebuild.js';
 import { publishSteers } from './run-start.js';
@@ -132,6 +132,10 @@ function decide(
     return report({ type: 'turn.continued' });
   }
   if (reached.reason !== 'completed') return endRun(thread, reached);
+  if (turn.spoke && !hasCalls) {
+    const loop = watchWords(thread, run);
+    if (loop !== undefined) return loop === 'again' ? report({ type: 'turn.continued' }) : endRun(thread, loop);
+  }
   if (thread.steers.length > 0) return report({ type: 'turn.continued' });
   const finished = checkOutput(thread, reached);
   const conclude = (verdict: Awaited<typeof finished>) => {

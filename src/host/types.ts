@@ -121,14 +121,6 @@ export interface RunOptions {
   userId?: string;
   ephemeral?: boolean;
   traceContext?: TraceContext;
-}
-
-/** Of a run that goes on: what was given to it when it began stands in the log, save for tools with code and models. */
-export interface ResumeOptions extends Omit<RunOptions, 'sessionId' | 'userId' | 'ephemeral'> {
-  /** May be left out where the host knows the agent by name. */
-  agent?: AgentDefinition;
-  /** Takes what cannot be read out of a damaged log first. */
-  repair?: boolean;
   /**
    * Lets another definition go on with the session. It is told what has changed, and may return another state for the
    * root; nothing leaves the state as it is.
@@ -139,6 +131,14 @@ export interface ResumeOptions extends Omit<RunOptions, 'sessionId' | 'userId' |
     changes: readonly string[];
     state: Record<string, unknown>;
   }) => Record<string, unknown> | undefined | Promise<Record<string, unknown> | undefined>;
+}
+
+/** Of a run that goes on: what was given to it when it began stands in the log, save for tools with code and models. */
+export interface ResumeOptions extends Omit<RunOptions, 'sessionId' | 'userId' | 'ephemeral'> {
+  /** May be left out where the host knows the agent by name. */
+  agent?: AgentDefinition;
+  /** Takes what cannot be read out of a damaged log first. */
+  repair?: boolean;
 }
 
 export interface RunResult<Output = unknown> {
@@ -227,12 +227,28 @@ export interface InspectServerOptions {
   hostname?: string;
   /** Default: a random one. */
   token?: string;
+  /** What this host is called there. Default: its `appName`. */
+  name?: string;
+  /** Hosts of this process that are shown beside it, by the names that they have there. */
+  hosts?: Readonly<Record<string, Host>>;
+  /** Studios of other processes that are shown beside it: their addresses, as they were printed. */
+  connect?: readonly string[];
 }
 
 export interface InspectServer {
   /** Opens the page, token included. */
   readonly url: string;
   close(): Promise<void>;
+}
+
+export interface RewindOptions {
+  /** The last event that stays. */
+  to: number;
+  /**
+   * The folder of the workspace: files below it that the edit tools have changed since are put back to what they held,
+   * each where nobody else has changed it meanwhile.
+   */
+  restoreFiles?: string;
 }
 
 export interface Host {
@@ -256,9 +272,10 @@ export interface Host {
   fork(sessionId: string, options?: { at?: number }): Promise<{ sessionId: string; at: number }>;
   /**
    * Takes a session back: what its log has behind `to` is cut off. A run under way in this host ends `aborted`; while a
-   * model call of it is in flight it is refused (`SESSION_BUSY`). Files stay as they are.
+   * model call of it is in flight it is refused (`SESSION_BUSY`). Files stay as they are, unless `restoreFiles` says
+   * otherwise; a notice in the log tells which.
    */
-  rewind(sessionId: string, options: { to: number }): Promise<void>;
+  rewind(sessionId: string, options: RewindOptions): Promise<void>;
   /** What the log has after that point, then live, with no gap and no double; ends after the root's `stream_end` if no run follows. */
   attach(sessionId: string, options?: { after?: number | string }): AsyncIterable<AgentEvent>;
   list(agentName?: string): Promise<SessionSummary[]>;

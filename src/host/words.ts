@@ -22,6 +22,14 @@ export function keepWords(thread: Thread, words: Words): void {
   thread.steers.push(words);
 }
 
+/** Takes over what was said to one above. What it has heard already is left for another. */
+export function takeWords(thread: Thread, from: Thread): void {
+  const { heard } = thread;
+  const taken = heard === undefined ? from.steers : from.steers.filter(({ steerId }) => !heard.has(steerId));
+  from.steers = from.steers.filter((words) => !taken.includes(words));
+  for (const words of taken) if (!hasWords(thread, words)) thread.steers.push(words);
+}
+
 export const hasWords = ({ steers }: Thread, { steerId }: Words): boolean =>
   steers.some((one) => one.steerId === steerId);
 

@@ -135,6 +135,7 @@ function canonical(value: unknown, above: Set<object>): string {
   if (typeof value !== 'object' || value === null)
     return typeof value === 'bigint' ? 'null' : (JSON.stringify(value) ?? 'null');
   if (above.has(value) || above.size >= DEEPEST) return '"[cycle]"';
+  if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return JSON.stringify(value);
   above.add(value);
   const text = Array.isArray(value)
     ? `[${Array.from(value, (item) => canonical(item, above)).join(',')}]`

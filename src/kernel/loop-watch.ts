@@ -72,6 +72,12 @@ interface Watched {
   loopCarry: LoopCarry | undefined;
 }
 
+/** Whether it is part of a loop: what it says there once and for all, it may say again in the next iteration. */
+export function isInLoop({ parent }: Watched): boolean {
+  for (let above = parent; above !== undefined; above = above.parent) if (above.agent.behaviour === 'loop') return true;
+  return false;
+}
+
 /** What watches a thread that begins: within a loop, what has watched its agent there before. */
 export function beginLoopWatch({ agent, parent }: Watched): LoopWatch {
   for (let above = parent; above !== undefined; above = above.parent) {

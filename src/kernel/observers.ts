@@ -8,6 +8,8 @@ const BUSY = 128;
 /** Events that all observers together are shown in a round: of a busy one a part, else a number. */
 const BUSY_SHARE = 50;
 const ROUND = 2048;
+/** Each is woken for so many at once, or for all that there are: to wake it costs as much as to give it ten. */
+const BURST = 8;
 const LAG_CHECK_EVERY = 1024;
 /** Pieces of messages are kept as their texts: of them an observer may lag so many times more. */
 const PIECES = 4;
@@ -136,7 +138,8 @@ export class Observers {
     const added = published - this.#publishedBefore;
     this.#publishedBefore = published;
     this.#room += (added < BUSY ? ROUND : added / BUSY_SHARE) / this.size;
-    if (this.#room >= 1) {
+    const left = published - this.shown;
+    if (left > 0 && this.#room >= Math.min(BURST, left)) {
       const room = Math.floor(this.#room);
       this.#room -= room;
       this.shown = Math.min(published, this.shown + room);

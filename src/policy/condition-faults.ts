@@ -1,6 +1,7 @@
+import { readAnnotations } from './annotations.js';
 import { readPolicyPattern } from './pattern.js';
 import { readPrefix } from './shell/prefix-words.js';
-import { runsNoCommand } from './tool-names.js';
+import { runsNoCommand, toolsOf } from './tool-names.js';
 
 /** Tells a fault of a key; the empty key is the rule itself. */
 export type Report = (key: string, message: string) => void;
@@ -33,12 +34,15 @@ export function conditionFaults(rule: Record<string, unknown>, names: readonly u
   }
   if (mcpName !== undefined) {
     if (typeof mcpName !== 'string' || mcpName === '') fault('mcpName', 'must be the name of an MCP server');
-    else if (!names.some(mayBeOfServer)) {
-      fault('mcpName', `can never match: no tool of a server is called ${names.join(' or ')}`);
+    else if (!names.some((name) => mayBeOfServer(name, mcpName))) {
+      fault('mcpName', `can never match: no tool of the server ${mcpName} is called ${names.join(' or ')}`);
     }
   }
   if (annotations !== undefined && !areAnnotations(annotations)) {
     fault('annotations', 'must be an object of texts, numbers and booleans, or a list of names');
+  } else if (annotations !== undefined) {
+    const wrong = annotationFault(annotations as object);
+    if (wrong !== undefined) fault('annotations', wrong);
   }
   if (allowEnv !== undefined && !(Array.isArray(allowEnv) && allowEnv.every(isVariable))) {
     fault('allowEnv', 'must be a list of names of variables');
@@ -52,8 +56,24 @@ export function conditionFaults(rule: Record<string, unknown>, names: readonly u
   }
 }
 
-const mayBeOfServer = (name: unknown) =>
-  typeof name === 'string' && (name.startsWith('mcp_') || (name.endsWith('*') && 'mcp_'.startsWith(name.slice(0, -1))));
+/** The names of the tools of a server with a plain name begin with it; of another one it is not said. */
+function mayBeOfServer(name: unknown, server: string): boolean {
+  if (typeof name !== 'string') return false;
+  const own = /^[\w.-]{1,36}$/.test(server) ? toolsOf(server) : 'mcp_';
+  if (name.endsWith('*') && own.startsWith(name.slice(0, -1))) return true;
+  return name.startsWith(own);
+}
+
+const TRUTHS = new Set(['readOnly', 'destructive', 'longRunning', 'idempotent', 'polling', 'openWorld']);
+
+/** What is wrong with a value that is asked of an annotation of ours. */
+function annotationFault(annotations: object): string | undefined {
+  for (const [name, value] of readAnnotations(annotations as Record<string, unknown>)) {
+    if (TRUTHS.has(name) && typeof value !== 'boolean') return `can never match: ${name} is true or false`;
+    if (name === 'category' && typeof value !== 'string') return 'can never match: category is a text';
+  }
+  return undefined;
+}
 
 const isVariable = (name: unknown) => typeof name === 'string' && /^[A-Za-z_]\w*$/.test(name);
 

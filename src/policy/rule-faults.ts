@@ -71,6 +71,8 @@ export function ruleFaults(rule: unknown, tier: unknown, fault: Report): void {
     fault('toolName', 'must be a tool name, "*", a prefix such as "mcp_*", or a list of them');
   } else if (names.some((name) => (name as string).slice(0, -1).includes('*'))) {
     fault('toolName', 'a "*" may stand at the end only');
+  } else if (names.some((name) => /\p{Cc}/u.test(name as string))) {
+    fault('toolName', 'can never match: no name of a tool holds a control character');
   }
   if (!isOneOf(DECISIONS, decision)) {
     const meant = typeof decision === 'string' ? didYouMean(decision, DECISIONS) : '';

@@ -18,7 +18,7 @@ import { createJournal } from './file/journal.js';
 import { listSessions } from './file/list.js';
 import { newToken } from './file/living.js';
 import { createLocks } from './file/lock.js';
-import { headerLine, LOG_FORMAT, type LogHeader } from './file/log-line.js';
+import { headerLine, isHalfHeader, LOG_FORMAT, type LogHeader } from './file/log-line.js';
 import { fileMemories } from './file/memories.js';
 import { notFound, openLog } from './file/open-log.js';
 import { repairLog } from './file/repair.js';
@@ -33,6 +33,8 @@ import { ageToMs } from './file/sweep.js';
 
 export type { FilePort } from './file/file-port.js';
 export type { StoreNotice } from './file/store-parts.js';
+
+const LONGEST_HEADER = 65_536;
 
 export interface FileStoreOptions {
   /** Made, for its owner alone (0700), when the first session is. */
@@ -97,11 +99,11 @@ export function fileStore(options: FileStoreOptions): FileStore {
     }
   }
 
-  /** True where a directory is there but no log in it: whoever made it died over it. */
+  /** True where a directory is there but no whole log in it: whoever made it died over it. */
   const isLeftOver = async (log: string) => {
     const facts = await orMissing(files.factsAt(log));
     if (facts === undefined) return true;
-    if (facts.size > 0) return false;
+    if (facts.size > LONGEST_HEADER || !isHalfHeader((await files.readFile(log)).toString('latin1'))) return false;
     await files.unlink(log);
     return true;
   };
@@ -130,7 +132,7 @@ export function fileStore(options: FileStoreOptions): FileStore {
     };
     await doing(`session "${id}" cannot be made`, journal.recover());
     // Before it is there: a session that is just being made is none that nothing was said in.
-    await restoreShared(parts, root, rest, {});
+    await doing(`session "${id}" cannot be made`, restoreShared(parts, root, rest, {}));
     return doing(`session "${id}" cannot be made`, make().catch(refuseTaken(id)));
   }
 

@@ -216,11 +216,21 @@ class MemoryHandle implements SessionHandle {
     return { id, agentName, events: structuredClone(log.all()), state: structuredClone(this.state) };
   }
 
-  async *#read(): AsyncGenerator<AgentEvent> {
+  /** By hand: an async generator around the log's own takes its time for each event. */
+  #read(): AsyncIterableIterator<AgentEvent> {
     const session = this.#session;
-    yield* session.log.read();
-    // All that was written up to here has been seen.
-    this.#seen = session.writes;
+    const reading = session.log.read();
+    const iterator: AsyncIterableIterator<AgentEvent> = {
+      next: async () => {
+        const step = reading.next();
+        // All that was written up to here has been seen.
+        if (step.done) this.#seen = session.writes;
+        return step;
+      },
+      return: async () => reading.return(undefined),
+      [Symbol.asyncIterator]: () => iterator,
+    };
+    return iterator;
   }
 
   close(): void {

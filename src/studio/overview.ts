@@ -1,11 +1,17 @@
 import type { HostInspection } from '../host/inspection.js';
+import type { RemoteStudio } from './remote-studio.js';
 import type { HostOverview, Overview, SessionOverview } from './wire.js';
 
 const MOST_SESSIONS = 2_000;
 
-/** Every session of every host, open or stored, newest first. */
-export async function overviewOf(inspections: ReadonlyMap<string, HostInspection>): Promise<Overview> {
-  return { hosts: await Promise.all([...inspections].map(([id, inspection]) => hostOverview(id, inspection))) };
+/** Every session of every host, open or stored, newest first; those of other processes behind our own. */
+export async function overviewOf(
+  inspections: ReadonlyMap<string, HostInspection>,
+  remotes: readonly RemoteStudio[],
+): Promise<Overview> {
+  const own = Promise.all([...inspections].map(([id, inspection]) => hostOverview(id, inspection)));
+  const others = Promise.all(remotes.map((remote) => remote.overview()));
+  return { hosts: [...(await own), ...(await others).flat()] };
 }
 
 async function hostOverview(id: string, inspection: HostInspection): Promise<HostOverview> {

@@ -7,7 +7,9 @@ import { obey } from './commands.js';
 import { streamInspection } from './inspection-stream.js';
 import { overviewOf } from './overview.js';
 import { pageFile } from './page.js';
+import { Page } from './page-stream.js';
 import { planOf } from './plans.js';
+import { ASKED_BY_STUDIO, RemoteStudio } from './remote-studio.js';
 import { streamSession } from './session-stream.js';
 import { toldSteps } from './told-steps.js';
 import type { Command, LogPage } from './wire.js';
@@ -19,6 +21,7 @@ const MOST_CHARACTERS = 8_000_000;
 /** A page asks for files, logs and streams in bursts. */
 const REQUESTS_PER_MINUTE = 6_000;
 const OVERVIEW_MS = 200;
+const FORMS = /^(application\/x-www-form-urlencoded|multipart\/)/i;
 
 /** Serves Studio for some hosts of this process, until it is closed. Rejects with `INVALID_OPTION` when it cannot listen. */
 export async function serveStudio(
@@ -27,20 +30,25 @@ export async function serveStudio(
 ): Promise<InspectServer> {
   const { token = randomBytes(24).toString('base64url') } = options;
   const byId = new Map(inspections.map((inspection, at) => [String(at + 1), inspection]));
-  const studio = new Studio(byId, token);
+  const remotes = (options.connect ?? []).map((address, at) => new RemoteStudio(address, `r${at + 1}-`));
+  const studio = new Studio(byId, remotes, token);
   const door = await openDoor(
-    { ...options, token, maxRequestsPerMinute: REQUESTS_PER_MINUTE, maxConnections: 64 },
+    {
+      port: options.port ?? 0,
+      hostname: options.hostname ?? '127.0.0.1',
+      token,
+      maxRequestsPerMinute: REQUESTS_PER_MINUTE,
+      maxConnections: 64,
+    },
     (visit) => studio.answer(visit),
   );
   return { url: `${door.url}/?token=${encodeURIComponent(token)}`, close: () => door.close() };
 }
 
 class Studio {
-  /** Of the pages that look at the overview. */
-  readonly #lookers = new Set<() => void>();
-
   constructor(
     private readonly inspections: ReadonlyMap<string, HostInspection>,
+    private readonly remotes: readonly RemoteStudio[],
     private readonly token: string,
   ) {}
 
@@ -50,8 +58,7 @@ class Studio {
     } catch (thrown) {
       const { code, message } = describeError(thrown);
       if (visit.response.headersSent) return void visit.response.destroy();
-      const isOurs = thrown instanceof TroupeError;
-      json(visit, isOurs ? (code.endsWith('_NOT_FOUND') ? 404 : 400) : 500, { code, message });
+      json(visit, thrown instanceof TroupeError ? statusOf(code) : 500, { code, message });
     }
   }
 
@@ -62,8 +69,11 @@ class Studio {
     if (request.method !== 'GET')
       return json(visit, 405, { code: 'INVALID_OPTION', message: 'GET, or POST /api/command' });
     if (api !== 'api') return this.#page(visit);
-    if (url.pathname === '/api/overview') return json(visit, 200, await overviewOf(this.inspections));
+    if (url.pathname === '/api/overview') return json(visit, 200, await this.#overview(visit));
     if (url.pathname === '/api/overview/stream') return this.#overviews(visit);
+    const there = this.#remoteOf(hostId ?? '');
+    if (there !== undefined && (kind === 'sessions' || kind === 'inspection'))
+      return there.remote.forward(visit, pathThere(url, there.id));
     const inspection = this.inspections.get(hostId ?? '');
     if (kind === 'inspection' && inspection !== undefined && session === undefined)
       return streamInspection(inspection, url.searchParams.get('session') ?? undefined, visit.response);
@@ -95,6 +105,9 @@ class Studio {
   }
 
   async #command(visit: Visit): Promise<void> {
+    // What a form of another page can send without asking first.
+    if (FORMS.test(visit.request.headers['content-type'] ?? ''))
+      return json(visit, 415, { code: 'INVALID_OPTION', message: 'a command is application/json' });
     let command: Command;
     try {
       command = JSON.parse(await visit.body()) as Command;
@@ -102,12 +115,29 @@ class Studio {
       if (thrown instanceof TroupeError) throw thrown;
       throw new TroupeError({ code: 'INVALID_OPTION', message: 'a command is a JSON object' });
     }
+    const there = this.#remoteOf(String(command?.host));
+    if (there !== undefined)
+      return there.remote.forward(visit, '/api/command', JSON.stringify({ ...command, host: there.id }));
     const inspection = this.inspections.get(String(command?.host));
     if (inspection === undefined) throw new TroupeError({ code: 'INVALID_OPTION', message: 'no such host' });
     const result = await obey(command, inspection);
-    // A fork is nothing that happens in a session.
-    for (const tell of this.#lookers) tell();
     json(visit, 200, result);
+  }
+
+  #overview(visit: Visit) {
+    return overviewOf(this.inspections, this.#remotesFor(visit));
+  }
+
+  #remotesFor({ request }: Visit): readonly RemoteStudio[] {
+    return request.headers[ASKED_BY_STUDIO] === undefined ? this.remotes : [];
+  }
+
+  #remoteOf(hostId: string): { readonly remote: RemoteStudio; readonly id: string } | undefined {
+    for (const remote of this.remotes) {
+      const id = remote.idThere(hostId);
+      if (id !== undefined) return { remote, id };
+    }
+    return undefined;
   }
 
   async #log(inspection: HostInspection, session: string, url: URL): Promise<LogPage> {
@@ -129,24 +159,24 @@ class Studio {
     return isFull && last !== undefined && last < lastSeq ? { events, lastSeq, next: last } : { events, lastSeq };
   }
 
-  async #overviews({ response }: Visit): Promise<void> {
-    response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-store' });
-    response.flushHeaders();
+  async #overviews(visit: Visit): Promise<void> {
+    const { response } = visit;
+    const page = new Page(response);
     let timer: NodeJS.Timeout | undefined;
     const tell = async () => {
+      // For a page that is behind the newest is enough.
+      if (page.isBehind) await page.drained();
       timer = undefined;
-      const overview = await overviewOf(this.inspections);
-      if (!response.destroyed) response.write(`event: overview\ndata: ${JSON.stringify(overview)}\n\n`);
+      const overview = await this.#overview(visit);
+      page.writeText('overview', JSON.stringify(overview));
     };
     const soon = () => {
-      if (timer !== undefined || response.destroyed) return;
-      timer = setTimeout(() => void tell(), OVERVIEW_MS);
+      if (timer !== undefined || page.isGone) return;
+      timer = setTimeout(() => void tell().catch(() => response.destroy()), OVERVIEW_MS);
       timer.unref();
     };
-    const off = [...this.inspections.values()].map((inspection) => inspection.onChange(soon));
-    this.#lookers.add(soon);
+    const off = [...this.inspections.values(), ...this.#remotesFor(visit)].map((one) => one.onChange(soon));
     response.on('close', () => {
-      this.#lookers.delete(soon);
       clearTimeout(timer);
       for (const end of off) end();
     });
@@ -167,12 +197,25 @@ class Studio {
   }
 }
 
+/** The same request to another Studio, without our token. */
+function pathThere({ pathname, searchParams }: URL, hostId: string): string {
+  const [, api, kind, , ...more] = pathname.split('/');
+  const query = new URLSearchParams(searchParams);
+  query.delete('token');
+  return `${['', api, kind, encodeURIComponent(hostId), ...more].join('/')}?${query}`;
+}
+
 function decode(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {
     return part;
   }
+}
+
+function statusOf(code: string): number {
+  if (code === 'TOO_LARGE') return 413;
+  return code.endsWith('_NOT_FOUND') ? 404 : code === 'UNAVAILABLE' ? 502 : 400;
 }
 
 function numberIn(text: string | null): number {

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import type { AgentEvent } from '../contracts/index.js';
 import type { ActorStep, HostInspection } from '../host/inspection.js';
 import { describeError } from '../kernel/errors.js';
 import { EventBatch } from './event-batch.js';
@@ -37,7 +38,7 @@ export async function streamSession(
   let last = after;
   const batch = new EventBatch();
   page.onFlush = () => {
-    if (steps.length > 0) page.write('states', steps.splice(0));
+    if (steps.length > 0 && !page.isBehind) page.write('states', steps.splice(0));
     if (batch.isEmpty) return;
     const events = batch.take();
     page.write('events', events, events.at(-1)?.seq);
@@ -54,6 +55,7 @@ export async function streamSession(
       const events = inspection.log(sessionId, last)[Symbol.asyncIterator]();
       page.onGone = () => void events.return?.(undefined);
       for (let step = await events.next(); !step.done && !page.isGone; step = await events.next()) {
+        if (isTakenBack(step.value, last)) page.write('resync', { lastSeq });
         batch.add(step.value);
         last = Math.max(last, step.value.seq);
         page.wake();
@@ -71,6 +73,13 @@ export async function streamSession(
     offStep?.();
     page.end();
   }
+}
+
+/** Whether the session was taken back to before what the page was told last. */
+function isTakenBack(event: AgentEvent, last: number): boolean {
+  if (event.type !== 'custom' || event.kind !== 'notice') return false;
+  const { code, to } = (event.data ?? {}) as { code?: unknown; to?: unknown };
+  return code === 'REWOUND' && typeof to === 'number' && last > to;
 }
 
 /** Rings are heard also when they come before somebody listens. */

@@ -41,6 +41,8 @@ export interface HostOverview {
   readonly sessions: readonly SessionOverview[];
   /** What it can do beside showing: `start`, `fork`, `rewind`, `control`. A host of stored sessions alone can do little. */
   readonly can: readonly string[];
+  /** Why nothing can be shown of it: the Studio of another process that does not answer. */
+  readonly fault?: string;
 }
 
 export interface SessionOverview extends SessionSummary {

@@ -1,7 +1,10 @@
 import type { AgentDefinition } from '../contracts/index.js';
 import type { Host } from '../host/types.js';
+import { systemClock } from '../kernel/clock.js';
 import { TroupeError } from '../kernel/errors.js';
 import { cardJson, cardOf } from './a2a/card.js';
+import { PushDesk } from './a2a/push.js';
+import { originsOf, type PushOptions } from './a2a/push-options.js';
 import { answerRpc, type Handlers } from './a2a/rpc.js';
 import { OwnTasks } from './a2a/task-store.js';
 import { type ServerSdk, TeamExecutor } from './a2a/team-executor.js';
@@ -12,6 +15,10 @@ export interface A2aServerOptions extends DoorOptions {
   publicUrl?: string;
   /** Of the agent, for its card. Default `1.0.0`. */
   version?: string;
+  /** Where callers may have the news of their tasks sent. Default: nowhere, and the card says so. */
+  push?: PushOptions;
+  /** Tasks of one caller that are under way at once. Default 100. */
+  maxTasks?: number;
 }
 
 export interface A2aServer {
@@ -22,6 +29,7 @@ export interface A2aServer {
   close(): Promise<void>;
 }
 
+const MOST_TASKS = 100;
 const CARD_PATHS: readonly string[] = ['/.well-known/agent-card.json', '/.well-known/agent.json'];
 
 /**
@@ -32,6 +40,7 @@ const CARD_PATHS: readonly string[] = ['/.well-known/agent-card.json', '/.well-k
  */
 export async function serveA2a(host: Host, team: AgentDefinition, options: A2aServerOptions = {}): Promise<A2aServer> {
   const sdks = await load();
+  const origins = options.push && originsOf(options.push);
   const descriptor = host.describe(team);
   let handlers: Handlers | undefined;
   let card = '';
@@ -46,17 +55,45 @@ export async function serveA2a(host: Host, team: AgentDefinition, options: A2aSe
     (path) => CARD_PATHS.includes(path),
   );
   const url = options.publicUrl ?? `${door.url}/`;
-  const { version = '1.0.0', token } = options;
-  const own = cardOf(descriptor, { url, version, needsToken: token !== undefined });
+  const { version = '1.0.0', token, clock = systemClock, maxTasks = MOST_TASKS } = options;
+  const own = cardOf(descriptor, { url, version, needsToken: token !== undefined, pushes: origins !== undefined });
   card = cardJson(sdks.sdk, own);
-  const requests = new sdks.server.DefaultRequestHandler(own, new OwnTasks(), new TeamExecutor(host, team, sdks));
-  const { LegacyJsonRpcTransportHandler } = await import('@a2a-js/sdk/compat/v0_3/server');
+  const { LegacyJsonRpcTransportHandler, V03PushNotificationSerializer } = await import(
+    '@a2a-js/sdk/compat/v0_3/server'
+  );
+  const { RequestMalformedError } = await import('@a2a-js/sdk/errors');
+  const current = new sdks.server.V1PushNotificationSerializer();
+  const legacy = new V03PushNotificationSerializer();
+  const push =
+    origins &&
+    new PushDesk(origins, {
+      clock,
+      send: options.push?.fetch ?? fetch,
+      serialize: (wire, event) => (wire.startsWith('0.') ? legacy : current).serialize(event),
+      refuse: (message) => new RequestMalformedError(message),
+    });
+  const { TASK_STATE_COMPLETED, TASK_STATE_FAILED, TASK_STATE_CANCELED, TASK_STATE_REJECTED } = sdks.sdk.TaskState;
+  const tasks = new OwnTasks(
+    new Set([TASK_STATE_COMPLETED, TASK_STATE_FAILED, TASK_STATE_CANCELED, TASK_STATE_REJECTED]),
+  );
+  const buses = new sdks.server.DefaultExecutionEventBusManager();
+  const executor = new TeamExecutor({ ...sdks, host, team, tasks, buses, push, maxTasks });
+  // What is pushed is told by whoever runs the task: callers need not be listening.
+  const silent = { send: () => Promise.resolve() };
+  const requests = new sdks.server.DefaultRequestHandler(own, tasks, executor, buses, push, silent);
   handlers = {
     ...sdks,
     current: new sdks.server.JsonRpcTransportHandler(requests),
     legacy: new LegacyJsonRpcTransportHandler(requests),
   };
-  return { url, cardUrl: new URL(CARD_PATHS[0] as string, url).href, close: () => door.close() };
+  return {
+    url,
+    cardUrl: new URL(CARD_PATHS[0] as string, url).href,
+    close() {
+      push?.close();
+      return door.close();
+    },
+  };
 }
 
 async function load(): Promise<ServerSdk> {

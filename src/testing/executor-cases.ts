@@ -21,6 +21,7 @@ import { type ScriptEntry, scriptedModel } from '../models/scripted.js';
 import { bounded, type ConformanceCase } from './conformance.js';
 import { checkEnd, eventsOf, readChecked, saidIn } from './event-checks.js';
 import { expectNoLeaks } from './leaks.js';
+import { virtualClock } from './virtual-clock.js';
 
 /** What the agent of a case says, for backends that do not ask the host's model `scripted`, which says the same. */
 export interface ExecutorScenario {
@@ -318,6 +319,31 @@ export const executorCases: readonly ExecutorCase[] = bounded([
       strictEqual(eventsOf(events, 'tool_response').length, 2);
       strictEqual(saidIn(events), '');
       checkEnd(events, 'max_turns');
+    },
+  },
+  {
+    name: 'a limit on model calls ends the run before one too many',
+    async run(make, setup) {
+      const turns = [calls(['c1', 'look', { n: 1 }]), calls(['c2', 'look', { n: 2 }]), { text: 'too late' }];
+      const subject = prepare(make, setup, { turns }, { tools: [look(() => 'seen')], constraints: { maxLlmCalls: 2 } });
+      const { events, result } = await runOnce(subject);
+      strictEqual(eventsOf(events, 'tool_response').length, 2);
+      strictEqual(saidIn(events), '');
+      checkEnd(events, 'max_turns');
+      deepStrictEqual([result.data.limit, result.data.used], ['maxLlmCalls', 2]);
+    },
+  },
+  {
+    name: 'a limit on time ends the run, whatever its backend is doing',
+    async run(make, setup) {
+      const clock = virtualClock();
+      const more = { host: { clock }, constraints: { maxTimeMinutes: 1 } };
+      const { events, result } = await runOnce(prepare(make, setup, { turns: [], hangs: true }, more), (event) => {
+        if (event.type === 'message') setImmediate(() => void clock.advance(60_000));
+      });
+      strictEqual(saidIn(events), '');
+      checkEnd(events, 'max_time');
+      deepStrictEqual([result.data.limit, result.data.forced], ['maxTimeMinutes', undefined]);
     },
   },
   {

@@ -84,6 +84,7 @@ export const executorSupport: readonly ExecutorSupport[] = [
         'hooks fire for its calls as for any other',
         'an abort while a call runs answers the call and ends the run',
         'a limit on turns ends the run',
+        'a limit on model calls ends the run before one too many',
         'the words of a turn come before its calls, and these in their order',
         'calls that the consumer runs pause its stream until the last of their results',
         'the signature of a call is kept byte for byte',

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import type { AgentEvent } from '../../src/contracts/index.js';
 import { validateLog } from '../../src/kernel/log-validator.js';
+import { PROCESS_LIMIT_MS } from '../support/process-limit.js';
 import { buildTroupe, startTroupe, troupe } from './troupe-process.js';
 
 let cwd = '';
@@ -48,7 +49,7 @@ export default agent({ name: 'stuck', description: 'Hears no signal.', model });
   );
   for (const file of ['denied', 'yes', 'no'])
     await script(`mark-${file}`, { toolCalls: [{ name: 'mark', args: { file: `${file}.txt` } }] }, { text: 'done' });
-}, 120_000);
+});
 afterAll(async () => {
   removeBuild();
   await rm(cwd, { recursive: true, force: true });
@@ -346,7 +347,7 @@ test('what a folder brings runs once it is trusted, and not before', async () =>
     await rm(home, { recursive: true, force: true });
     await rm(work, { recursive: true, force: true });
   }
-}, 60_000);
+});
 
 test('the policy and the hooks in the home of the user count in every folder', async () => {
   const home = await mkdtemp(join(tmpdir(), 'troupe-home-'));
@@ -391,7 +392,7 @@ test('a run that was killed is resumed from its log, forked and taken back', asy
       expect(await readFile(join(kept, name, 'log.jsonl'), 'utf8')).toContain('"type":"message"');
       return name;
     },
-    { timeout: 15_000 },
+    { timeout: PROCESS_LIMIT_MS / 2 },
   );
   expect((await troupe(['sessions', 'delete', id, '--store', 'kept'], { cwd })).err).toContain(`${killed.child.pid}`);
   killed.child.kill('SIGKILL');
@@ -421,7 +422,7 @@ test('a run that was killed is resumed from its log, forked and taken back', asy
     expect([refused.code, refused.out]).toEqual([2, '']);
     expect(refused.err).toMatch(/^troupe: .*\n$/);
   }
-}, 60_000);
+});
 
 test('a chat of many lines is one session, and another process goes on with it', async () => {
   await script('chat', { text: 'One.' }, { text: 'Two.' }, { text: 'Three.' });

@@ -31,3 +31,34 @@ test('Studio shows the stored sessions until a signal ends it, and says where', 
   expect(await serving).toBe(0);
   await expect(fetch(url)).rejects.toThrow();
 });
+
+test('every store is a host of its own, by the name of its folder', async () => {
+  const stores = { one: memoryStore(), two: memoryStore() };
+  const ids: string[] = [];
+  for (const store of Object.values(stores)) {
+    const before = createHost({ store, models: { scripted: scriptedModel([{ text: 'hi' }]) } });
+    ids.push((await before.run(leaf('near'), 'go').result).sessionId);
+    await before.close();
+  }
+  const io = fakeIo();
+  const parts = {
+    loadDefinition: async () => ({ definition: leaf('near'), notices: [] }),
+    loadModel: async () => scriptedModel([]),
+    workspaceTools: () => [],
+    openStore: (dir: string | undefined) => stores[dir as 'one' | 'two'],
+    createHost,
+  };
+  const serving = studioCommand({ store: ['one', 'two'], json: true }, io, parts);
+  while (io.stdout.text === '') await new Promise((resolve) => setImmediate(resolve));
+  const { url } = JSON.parse(io.stdout.text) as { url: string };
+  const token = new URL(url).searchParams.get('token');
+  const { hosts } = (await (await fetch(new URL(`/api/overview?token=${token}`, url))).json()) as {
+    hosts: { name: string; sessions: { id: string }[] }[];
+  };
+  expect(hosts.map(({ name, sessions }) => [name, sessions.map(({ id }) => id)])).toEqual([
+    ['one', [ids[0]]],
+    ['two', [ids[1]]],
+  ]);
+  io.raise('SIGINT');
+  expect(await serving).toBe(0);
+});

@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import {
   type AnyMachineSnapshot,
@@ -15,6 +14,7 @@ import type { CompositionConfig } from '../../src/contracts/index.js';
 import { graph as defineGraph } from '../../src/define/graph.js';
 import type { GraphPlan } from '../../src/kernel/graph-plan.js';
 import { graphPlan } from '../../src/kernel/graph-plan.js';
+import { fc } from '../support/fast-check.js';
 import { concluded, planOf, settled, stop, stopped, walk } from './paths.js';
 
 type Edge = readonly [from: string, to: string, guard?: 'custom' | 'otherwise'];

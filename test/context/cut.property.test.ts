@@ -1,9 +1,9 @@
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { ContentPart, ModelMessage } from '../../src/contracts/index.js';
 import { compacted, cutHistory } from '../../src/kernel/compaction.js';
 import { createHistory, findBrokenPairs } from '../../src/kernel/history.js';
 import { estimateMessage } from '../../src/kernel/tokens.js';
+import { fc } from '../support/fast-check.js';
 
 /** Exchanges of parallel calls between words of the user. */
 function historyOf(rounds: readonly number[]): ModelMessage[] {

@@ -1,9 +1,9 @@
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { agent, createHost, memoryStore, tool } from '../../src/index.js';
 import { LONGEST_OUTPUT, shortened } from '../../src/kernel/long-output.js';
 import { scriptedModel } from '../../src/testing/index.js';
 import { artifactTools } from '../../src/tools/artifacts.js';
+import { fc } from '../support/fast-check.js';
 import { collect, ofType } from '../support/team.js';
 
 const HUGE = `${'é🙂x\n'.repeat(60_000)}THE END`;

@@ -13,6 +13,7 @@ import { root } from '../architecture/import-graph.js';
 import { runFile } from '../examples/jiti-process.js';
 import { collect } from '../support/team.js';
 import { blocksOf, documents, textOf } from './blocks.js';
+import '../support/process-limit.js';
 
 const named = (mark: string) =>
   documents.flatMap(blocksOf).flatMap((block) => {

@@ -8,6 +8,7 @@ import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { tsc } from '../../scripts/tsc.mjs';
 import { root } from '../architecture/import-graph.js';
 import { type Block, blocksOf, documents } from './blocks.js';
+import '../support/process-limit.js';
 
 let folder = '';
 beforeAll(() => {

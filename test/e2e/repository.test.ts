@@ -8,6 +8,7 @@ import { agent, createHost, hierarchical, policyFromToml, sequential } from '../
 import { type ScriptEntry, scriptedModel, validateLog } from '../../src/testing/index.js';
 import { workspaceTools } from '../../src/tools/workspace.js';
 import { ofType } from '../support/team.js';
+import '../support/process-limit.js';
 
 const POLICY = `
 # Looking is free; a commit by the clerk only; nothing leaves the machine.

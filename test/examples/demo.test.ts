@@ -5,6 +5,7 @@ import { root } from '../architecture/import-graph.js';
 import { type ReceivedRequest, type ScriptedServer, scriptedServer, sse } from '../support/scripted-server.js';
 import { runFile } from './jiti-process.js';
 import { countFiles, type SampleFolder, smallProject } from './sample-folder.js';
+import '../support/process-limit.js';
 
 let folder: SampleFolder | undefined;
 let server: ScriptedServer | undefined;

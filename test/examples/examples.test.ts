@@ -6,6 +6,7 @@ import { afterEach, expect, test, vi } from 'vitest';
 import { root } from '../architecture/import-graph.js';
 import { scriptedServer, sse } from '../support/scripted-server.js';
 import { runFile } from './jiti-process.js';
+import '../support/process-limit.js';
 
 vi.mock('troupe', () => import('../../src/index.js'));
 vi.mock('troupe/testing', () => import('../../src/testing/index.js'));

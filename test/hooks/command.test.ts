@@ -10,6 +10,7 @@ import { validateJson } from '../../src/kernel/schema.js';
 import { scriptedModel, virtualClock } from '../../src/testing/index.js';
 import { collect, ofType } from '../support/team.js';
 import { isRunning, pidsIn } from '../tools/processes.js';
+import '../support/process-limit.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'troupe-hooks-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -333,7 +334,7 @@ test('every payload that a host sends fits the published schema, and every point
   for (const payload of sent) {
     expect([payload.point, await validateJson(hookSchemas[payload.point].input, payload)]).toEqual([payload.point, []]);
   }
-}, 60_000);
+});
 
 test('in a run: a command hook changes what a tool is given, and its warning is a notice', async () => {
   const seen: unknown[] = [];

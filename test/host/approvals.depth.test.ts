@@ -1,8 +1,8 @@
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { AgentDefinition, AgentEvent } from '../../src/contracts/index.js';
 import { agent, createHost, hierarchical, parallel, type Run, sequential, tool } from '../../src/index.js';
 import { type ScriptEntry, scriptedModel, validateLog } from '../../src/testing/index.js';
+import { fc } from '../support/fast-check.js';
 import { ofType } from '../support/team.js';
 
 const CALLS = 2;

@@ -25,11 +25,11 @@ test('what policy asks about runs only once a person has accepted (B031)', async
     onEvent(event, run) {
       if (event.type === 'elicitation_request') {
         states.push(run.state().root.type);
-        setTimeout(() => {
+        void settle(50).then(() => {
           states.push(run.state().root.type);
           order.push('answer');
           run.respond(event.requestId, { action: 'accept' });
-        }, 20);
+        });
       }
       if (event.type === 'elicitation_response') order.push('response');
     },

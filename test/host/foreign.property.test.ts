@@ -1,8 +1,8 @@
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { AgentEvent } from '../../src/contracts/index.js';
 import { agent, createHost, tool } from '../../src/index.js';
 import { validateLog } from '../../src/testing/index.js';
+import { fc } from '../support/fast-check.js';
 import { settle } from '../support/team.js';
 
 const id = fc.constantFrom('a', 'b', '', 'q1', 'c1');

@@ -10,7 +10,7 @@ import {
   scriptedModel,
   virtualClock,
 } from '../../src/testing/index.js';
-import { collect, ofType, settle, textIn, typesOf } from '../support/team.js';
+import { collect, deferred, ofType, settle, textIn, typesOf } from '../support/team.js';
 import { textOf } from './tool-desk.js';
 
 const text = (said: string) => [{ type: 'text' as const, text: said }];
@@ -419,12 +419,20 @@ test('one that never ends is cut off after the time for an abort, and says so', 
 
 test('one that never waits holds nobody up: an abort still reaches it', async () => {
   let isOver = false;
+  let said = 0;
+  const flooding = deferred();
   const flood = raw(async function* () {
-    while (!isOver) yield { type: 'usage', inputTokens: 0 };
+    for (; !isOver; said++) {
+      if (said === 500) flooding.resolve();
+      yield { type: 'usage', inputTokens: 0 };
+    }
   });
   const { result } = await runForeign(flood, {
-    onEvent: (event, run) =>
-      event.type === 'message' && event.role === 'user' && setTimeout(() => run.abort('enough'), 5),
+    onEvent: (event, run) => {
+      // Behind the present round of the event loop: it must come to its next one.
+      if (event.type === 'message' && event.role === 'user')
+        void flooding.promise.then(() => setImmediate(() => run.abort('enough')));
+    },
   });
   isOver = true;
   expect(result.reason).toBe('aborted');

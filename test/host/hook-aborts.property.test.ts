@@ -1,9 +1,9 @@
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { AgentEvent, HookPoint } from '../../src/contracts/index.js';
 import { agent, createHost, defineHook, hierarchical, loop, parallel, sequential, tool } from '../../src/index.js';
 import { HOOK_POINTS } from '../../src/kernel/hook-points.js';
 import { scriptedModel, validateLog } from '../../src/testing/index.js';
+import { fc } from '../support/fast-check.js';
 import { settle } from '../support/team.js';
 
 const act = tool({

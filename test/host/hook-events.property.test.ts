@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { AgentEvent, HookResult } from '../../src/contracts/index.js';
 import {
@@ -13,6 +12,7 @@ import {
   tool,
 } from '../../src/index.js';
 import { expectNoLeaks, scriptedModel, validateLog } from '../../src/testing/index.js';
+import { fc } from '../support/fast-check.js';
 import { collect, logOf, ofType, readAll, settle, textIn } from '../support/team.js';
 
 const ask = tool({

@@ -91,3 +91,47 @@ test('from every cut of its log a loop ends at the same call', async () => {
     expect(new Set(ofType(whole, 'tool_request').map(({ requestId }) => requestId)).size, `${cut}`).toBe(6);
   }
 });
+
+const SAME = 'The draft is nearly there, so I will polish it once more. ';
+const saying = (text: (n: number) => string) => {
+  let n = 0;
+  return scriptedModel(() => ({ text: text(++n) }));
+};
+
+test('the same words in iteration after iteration, with no call at all, are told once, then end the loop', async () => {
+  const model = saying(() => SAME);
+  await using host = createHost({ models: { scripted: model }, clock: virtualClock() });
+  const run = host.run(circle(), 'go');
+  const events = await readAll(run);
+  expect(await run.result).toMatchObject({ reason: 'failed', data: { code: 'LOOP_DETECTED' } });
+  const advice = ofType(events, 'message').filter(({ role }) => role === 'developer');
+  expect(advice).toHaveLength(1);
+  // It was told in the iteration in which it said so for the fifth time, and asked once more.
+  expect(model.requests).toHaveLength(6);
+  expect(JSON.stringify(model.requests[5]?.messages)).toContain('You repeat yourself');
+});
+
+test('other words in each iteration, or short ones, are no circle', async () => {
+  for (const text of [(n: number) => `${SAME.trim().slice(0, -1)}, for the ${n}. time.`, () => 'Once more.']) {
+    await using host = createHost({ models: { scripted: saying(text) }, clock: virtualClock() });
+    expect((await host.run(circle(), 'go').result).reason).not.toBe('failed');
+  }
+});
+
+test('from every cut of its log a loop of the same words ends after as many of them', async () => {
+  const byHistory = () => scriptedModel(() => ({ text: SAME }));
+  const store = memoryStore();
+  await using host = createHost({ models: { scripted: byHistory() }, store, clock: virtualClock() });
+  await readAll(host.run(circle(), 'go', { sessionId: 's' }));
+  const log = await logOf(store, 's');
+  for (let cut = 2; cut < log.length; cut++) {
+    const part = await storeWith(log.slice(0, cut), { id: 's', agentName: 'circle' });
+    await using other = createHost({ models: { scripted: byHistory() }, store: part, clock: virtualClock() });
+    const run = await other.resume('s', { agent: circle() });
+    expect((await run.result).data, `cut at ${cut}`).toMatchObject({ code: 'LOOP_DETECTED' });
+    const whole = await logOf(part, 's');
+    const said = ofType(whole, 'message').filter(({ role, _meta }) => role === 'agent' && !_meta?.interrupted);
+    const discarded = ofType(whole, 'custom').filter(({ kind }) => kind === 'interrupted');
+    expect(said.length - discarded.length, `cut at ${cut}`).toBe(6);
+  }
+});

@@ -1,8 +1,8 @@
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { AgentDefinition, ModelInterface } from '../../src/index.js';
 import { agent, createHost, hierarchical, loop, parallel, sequential } from '../../src/index.js';
 import { seededRandom, virtualClock } from '../../src/testing/index.js';
+import { fc } from '../support/fast-check.js';
 import { collect } from '../support/team.js';
 
 // Loaded once, so that no run waits for a file while its virtual time goes by.

@@ -1,9 +1,9 @@
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import type { AgentDefinition, AgentEvent } from '../../src/contracts/index.js';
 import { agent, hierarchical, loop, parallel, sequential, tool, transfer } from '../../src/index.js';
 import { seededRandom, shuffled, validateLog } from '../../src/testing/index.js';
+import { fc } from '../support/fast-check.js';
 import { collect, leaf, ofType, readAll, settle } from '../support/team.js';
 import { call, endsIn, gate, hostWith, type Lines, startedIn, until } from '../support/teams.js';
 

@@ -1,8 +1,8 @@
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { AgentDefinition, AgentEvent, UsageTotals } from '../../src/contracts/index.js';
 import { agent, createHost, graph, hierarchical, loop, parallel, sequential, transfer } from '../../src/index.js';
 import { type ScriptEntry, scriptedModel, validateLog } from '../../src/testing/index.js';
+import { fc } from '../support/fast-check.js';
 import { slowStore } from '../support/slow-store.js';
 import { ofType } from '../support/team.js';
 

@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { AgentEvent, AgentResponse, ModelRequest } from '../../src/contracts/index.js';
 import {
@@ -13,6 +12,7 @@ import {
 } from '../../src/index.js';
 import { findBrokenPairs } from '../../src/kernel/history.js';
 import { type ScriptEntry, scriptedModel, validateLog, virtualClock } from '../../src/testing/index.js';
+import { fc } from '../support/fast-check.js';
 import { consumerTool, logOf, settle, textResult } from '../support/team.js';
 import { asker } from '../support/teams.js';
 

@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { AgentDefinition } from '../../src/contracts/index.js';
 import { agent, createHost, hierarchical, memoryStore, sequential, tool, transfer } from '../../src/index.js';
@@ -10,6 +9,7 @@ import {
   validateLog,
   virtualClock,
 } from '../../src/testing/index.js';
+import { fc } from '../support/fast-check.js';
 import { logOf, readAll } from '../support/team.js';
 
 const read = tool({

@@ -1,8 +1,8 @@
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { AgentEvent, ModelMessage } from '../../src/contracts/index.js';
 import { agent, createHost, type Run, type ToolContext, tool } from '../../src/index.js';
 import { scriptedModel, validateLog } from '../../src/testing/index.js';
+import { fc } from '../support/fast-check.js';
 import { ofType, settle } from '../support/team.js';
 
 /** What one call does, and how long it takes (rounds of the event loop). */

@@ -1,10 +1,10 @@
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { AgentEvent, AgentEventDraft, ContentPart } from '../../src/contracts/index.js';
 import { appendPart } from '../../src/kernel/content.js';
 import { createEventMerge, type Origin } from '../../src/kernel/event-merge.js';
 import { createStamp } from '../../src/kernel/stamp.js';
 import { virtualClock } from '../../src/testing/index.js';
+import { fc } from '../support/fast-check.js';
 import { createOrigin } from './origin.js';
 
 /** What one thread says, step by step; `pause`: it lets others go first. */

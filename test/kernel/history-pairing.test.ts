@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { AgentEvent, AgentEventDraft } from '../../src/contracts/index.js';
 import { noteInHistory } from '../../src/host/session-tree.js';
@@ -6,6 +5,7 @@ import { createEventMerge, type Origin } from '../../src/kernel/event-merge.js';
 import { createHistory, findBrokenPairs } from '../../src/kernel/history.js';
 import { createStamp } from '../../src/kernel/stamp.js';
 import { virtualClock } from '../../src/testing/index.js';
+import { fc } from '../support/fast-check.js';
 import { createOrigin } from './origin.js';
 
 const part = (text: string) => ({ type: 'text' as const, text });

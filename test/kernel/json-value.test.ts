@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { canonicalJson, inertJson, jsonFault, sameJson } from '../../src/kernel/json-value.js';
+import { fc } from '../support/fast-check.js';
 
 const roundTrip = (value: unknown) => JSON.parse(JSON.stringify(value));
 

@@ -1,8 +1,8 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { validateLog } from '../../src/kernel/log-validator.js';
 import { createUsageTally, type UsageTally } from '../../src/kernel/usage.js';
 import { seededRandom } from '../../src/testing/seeded.js';
+import { fc } from '../support/fast-check.js';
 import { type LogEvent, logBuilder, toStoredLog } from './log-validator.builder.js';
 
 /** A run of a random tree whose threads take turns at random: messages, calls, questions, usage, children. */

@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
   ALTERNATION_LIMIT,
@@ -7,6 +6,7 @@ import {
   SAME_CALL_LIMIT,
   SENTENCE_LIMIT,
 } from '../../src/kernel/loop-detection.js';
+import { fc } from '../support/fast-check.js';
 
 /** One verdict per letter: `a` is a call `read(a)`. */
 const calls = (letters: string, detector: LoopDetector = createLoopDetector()) =>

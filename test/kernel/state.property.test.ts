@@ -1,7 +1,7 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createStateScope, mergeBranches, type StateScope } from '../../src/kernel/state.js';
 import { seededRandom, shuffled } from '../../src/testing/seeded.js';
+import { fc } from '../support/fast-check.js';
 
 const declaration = {
   plain: { initial: 'start' },

@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { cutText, didYouMean, editDistance, nearest } from '../../src/kernel/text.js';
+import { fc } from '../support/fast-check.js';
 
 describe('cutText', () => {
   test('text that fits is returned as it is, longer text up to the limit', () => {

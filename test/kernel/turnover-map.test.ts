@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { TurnoverMap } from '../../src/kernel/turnover-map.js';
+import { fc } from '../support/fast-check.js';
 
 test('it holds what a Map would hold, in the same order, whatever comes and goes', () => {
   const step = fc.record({ key: fc.nat(40), isSet: fc.boolean() });

@@ -1,7 +1,7 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ModelUsage } from '../../src/contracts/index.js';
 import { amountsIn, createUsageTally } from '../../src/kernel/usage.js';
+import { fc } from '../support/fast-check.js';
 
 const tallyOf = (...usages: ModelUsage[]) => {
   const tally = createUsageTally();

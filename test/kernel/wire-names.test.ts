@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createWireNames } from '../../src/kernel/wire-names.js';
+import { fc } from '../support/fast-check.js';
 
 test('a name that every provider takes stays as it is', () => {
   const names = createWireNames(['read_file', 'a-b', '_x']);

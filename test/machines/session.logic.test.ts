@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type AnyActorLogic, type AnyActorRef, type AnyMachineSnapshot, createActor } from 'xstate';
 import { asLogic, createEffectLogic, type EffectInput } from '../../machines/agent-logic.js';
@@ -6,6 +5,7 @@ import { elicitationMachine } from '../../machines/elicitation.machine.js';
 import type { SessionEvent, SessionInput } from '../../machines/session.events.js';
 import { quickSession } from '../../machines/session.logic.js';
 import { sessionMachine } from '../../machines/session.machine.js';
+import { fc } from '../support/fast-check.js';
 
 const message: SessionEvent = { type: 'session.message' };
 const needsTools: SessionEvent = { type: 'turn.needsTools' };

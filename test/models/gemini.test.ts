@@ -110,8 +110,8 @@ describe('answers', () => {
     });
     expect((await gemini.generate(ask())).content).toEqual([
       { type: 'thought', thought: 'hm yes', thoughtSignature: 's1' },
-      { type: 'code', language: 'python', code: '1+1' },
-      { type: 'code_result', output: 'no', exitCode: 1 },
+      { type: 'code', language: 'python', code: '1+1', _meta: { providerExecuted: true } },
+      { type: 'code_result', output: 'no', exitCode: 1, _meta: { providerExecuted: true } },
       { type: 'media', mimeType: 'image/png', data: 'AAAA' },
       { type: 'text', text: 'done' },
     ]);

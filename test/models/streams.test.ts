@@ -1,9 +1,9 @@
-import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ModelInterface, ModelResponse } from '../../src/contracts/index.js';
 import { geminiModel } from '../../src/models/gemini.js';
 import { openaiModel } from '../../src/models/openai.js';
 import type { Fetch } from '../../src/models/wire/clean-fetch.js';
+import { fc } from '../support/fast-check.js';
 import { type ScriptedAnswer, type ScriptedServer, scriptedServer, sse } from '../support/scripted-server.js';
 import { ask, attempt, textIn } from './ask.js';
 

@@ -4,12 +4,13 @@ import { beforeAll, expect, test } from 'vitest';
 import { apiReport, reportFile } from '../../scripts/api-report.mjs';
 import { readPublicSurface } from '../../scripts/public-surface.mjs';
 import { root } from './packed-project.js';
+import '../support/process-limit.js';
 
 let surface: ReturnType<typeof readPublicSurface>;
 // It starts the compiler, which has to share a busy machine.
 beforeAll(() => {
   surface = readPublicSurface();
-}, 120_000);
+});
 
 test('contracts emit no code', () => {
   const folder = join(root, 'dist', 'src', 'contracts');

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { root } from '../architecture/import-graph.js';
 import { countFiles, smallProject } from '../examples/sample-folder.js';
+import '../support/process-limit.js';
 
 const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/KEY|BASE_URL|JITI/.test(name)));
 const npm = (args: readonly string[]) =>

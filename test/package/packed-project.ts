@@ -13,6 +13,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { PROCESS_LIMIT_MS } from '../support/process-limit.js';
 
 export const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 
@@ -74,7 +75,7 @@ export function createPackedProject(packages?: readonly string[]): PackedProject
         cwd: folder,
         encoding: 'utf8',
         stdio: ['ignore', 'pipe', 'pipe'],
-        timeout: 15_000,
+        timeout: PROCESS_LIMIT_MS / 2,
       }),
     remove: () => rmSync(folder, { recursive: true, force: true }),
   };

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { entryPoints } from '../../scripts/entry-points.mjs';
 import { tsc } from '../../scripts/tsc.mjs';
 import { bytesBelow, createPackedProject, type PackedProject, productionPackages, root } from './packed-project.js';
+import '../support/process-limit.js';
 
 let project: PackedProject;
 beforeAll(() => {

@@ -1,10 +1,10 @@
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { PolicyDecision, PolicyRequest } from '../../src/contracts/index.js';
 import { TroupeError } from '../../src/kernel/errors.js';
 import { DECISIONS, type PolicyRule, TIERS } from '../../src/kernel/policy-rules.js';
 import { createPolicyEngine } from '../../src/policy/engine.js';
 import { policyFromToml } from '../../src/policy/toml.js';
+import { fc } from '../support/fast-check.js';
 
 const OUTCOMES = ['allow', 'ask_user', 'deny'];
 const strictness = ({ outcome }: PolicyDecision) => DECISIONS.indexOf(outcome);

@@ -1,8 +1,8 @@
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { PolicyDecision, PolicyRequest } from '../../src/contracts/index.js';
 import { DECISIONS, type PolicyRule, TIERS } from '../../src/kernel/policy-rules.js';
 import { createPolicyEngine } from '../../src/policy/engine.js';
+import { fc } from '../support/fast-check.js';
 
 const mode = fc.constantFrom('default', 'auto_edit', 'autonomous', 'plan', 'dont_ask');
 const name = fc.constantFrom('read', 'write', 'mcp_git_push', 'lead.search');

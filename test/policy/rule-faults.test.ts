@@ -99,3 +99,26 @@ test('a policy that does not load stops the start of the host', () => {
     /rules\[0\]\.decision/,
   );
 });
+
+test.each([
+  [{ toolName: 'x', decision: 'deny', annotations: { readOnly: 'yes' } }, 'annotations: can never match: readOnly'],
+  [{ toolName: 'x', decision: 'deny', annotations: { 'read-only': 1 } }, 'annotations: can never match: readOnly'],
+  [{ toolName: 'x', decision: 'deny', annotations: { category: true } }, 'annotations: can never match: category'],
+  [{ toolName: 'x\u0000', decision: 'deny' }, 'toolName: can never match: no name of a tool'],
+  [{ toolName: 'mcp_a_x', decision: 'deny', mcpName: 'b' }, 'mcpName: can never match: no tool of the server b'],
+  [{ toolName: 'mcp_a_*', decision: 'deny', mcpName: 'b' }, 'mcpName: can never match: no tool of the server b'],
+])('a rule that can never match is a fault: %j', (rule, said) => {
+  expect(faultsOfRule(rule)).toEqual([expect.stringContaining(said)]);
+});
+
+test.each([
+  { toolName: 'mcp_*', mcpName: 'b' },
+  { toolName: 'm*', mcpName: 'b' },
+  { toolName: 'mcp_b_*', mcpName: 'b' },
+  { toolName: 'mcp_b_x', mcpName: 'b' },
+  { toolName: ['mcp_a_x', 'mcp_b_x'], mcpName: 'b' },
+  { toolName: 'mcp_my_server_0a1b2c3d_x', mcpName: 'my server' },
+  { toolName: 'x', annotations: { readOnly: false, category: 'edit', ours: 3 } },
+])('one that may match is none: %j', (rule) => {
+  expect(faultsOfRule({ ...rule, decision: 'deny' })).toEqual([]);
+});

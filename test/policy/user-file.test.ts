@@ -11,12 +11,13 @@ import {
 } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { PolicyRule } from '../../src/index.js';
 import { policyFromToml } from '../../src/policy/toml.js';
 import { appendRules, readUserFile } from '../../src/policy/user-file.js';
 import { runFile } from '../examples/jiti-process.js';
+import { fc } from '../support/fast-check.js';
+import '../support/process-limit.js';
 
 let folder: string;
 let file: string;
@@ -89,7 +90,7 @@ test('several processes that write at once lose nothing', async () => {
   expect(ended.map(({ code, err }) => [code, err])).toEqual([0, 0, 0].map((code) => [code, '']));
   expect(namesIn()).toHaveLength(25);
   expect(readdirSync(folder)).toEqual(['policy.toml']);
-}, 60_000);
+});
 
 test('what a process that died left locked is taken over; what one that lives holds is waited for', async () => {
   const { pid } = spawnSync(process.execPath, ['-e', '']);

@@ -9,9 +9,22 @@ export type Answers = Map<string, string>;
 export function answerLater(world: World, run: Run, event: AgentEvent, open: Answers): void {
   if (event.type === 'tool_request') open.set(event.requestId, event.name);
   if (event.type === 'tool_response') open.delete(event.requestId);
+  if (event.type === 'custom' && event.kind === 'tool_pending') {
+    return give(world, run, (event.data as { requestId: string }).requestId, { result: 'the job is done' });
+  }
   if (event.type !== 'elicitation_request') return;
   const { requestId, kind } = event;
-  const answer = answerTo(world, kind);
+  give(world, run, requestId, answerTo(world, kind));
+}
+
+/** Calls that were left open before the process began are answered by somebody, too. */
+export function answerOpen(world: World, run: Run): void {
+  for (const { kind, requestId } of run.state().pending) {
+    if (kind === 'tool') give(world, run, requestId, { result: 'the job is done' });
+  }
+}
+
+function give(world: World, run: Run, requestId: string, answer: Parameters<Run['respond']>[1]): void {
   world.later(world.pick.of([0, 0, 1, 10, 100, 5_000]), () => {
     world.trace(`answer ${requestId} ${JSON.stringify(answer)}`);
     try {

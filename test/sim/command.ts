@@ -5,6 +5,7 @@ import { type Simulation, simulate } from './world.js';
 
 // Loaded once, so that no seed waits for a file.
 await validateJson({ type: 'object' }, {});
+await import('p-queue');
 
 const USE = `npm run sim -- [--seeds 1000] [--from 1]   simulates so many seeds, from that one on
 npm run sim -- --seed <n>                  replays one seed and prints what happened`;

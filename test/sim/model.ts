@@ -41,13 +41,15 @@ export function simModel(world: World, lines: Lines): ModelInterface {
 
   async function* answer(request: ModelRequest): AsyncGenerator<ModelResponse> {
     const agent = request._meta?.agent ?? 'nobody';
+    if (request._meta?.purpose !== 'turn') world.trace(`model for ${request._meta?.purpose}`);
     const step = stepOf(request);
     world.trace(`model ${request._meta?.threadId ?? 'root'} ${agent} step ${step}`);
     const fault = pick.chance(plan.modelFaults) ? pick.of(FAULTS) : undefined;
     if (fault !== undefined) world.trace(`  fault ${fault}`);
     await world.sleep(pick.of([0, 0, 1, 5, 50]), fault === 'deaf' ? undefined : request.signal);
     const line = lines.get(agent)?.(step, request) ?? { text: 'who?' };
-    const usage = { inputTokens: pick.int(1, 20), outputTokens: pick.int(1, 5), cost: { usd: pick.int(0, 9) / 1_000 } };
+    const most = Math.min(5, request.config?.maxOutputTokens ?? 5);
+    const usage = { inputTokens: pick.int(1, 20), outputTokens: pick.int(0, most) };
     switch (fault) {
       case 'busy':
         throw new ModelError({
@@ -105,7 +107,6 @@ export function simModel(world: World, lines: Lines): ModelInterface {
   }
 
   return {
-    reportsCost: 'always',
     generateStream: answer,
     async generate(request) {
       const whole: ModelResponse = { content: [] };

@@ -8,7 +8,7 @@ export type Step =
   | { does: 'fail' }
   | { does: 'exit' };
 
-export type ToolName = 'look' | 'pay' | 'put' | 'ask' | 'add' | 'nothing';
+export type ToolName = 'look' | 'pay' | 'put' | 'ask' | 'add' | 'wait' | 'nothing';
 
 /** A team as a tree. Names come from the path, so that they differ. */
 export type Shape =
@@ -22,17 +22,39 @@ export type Shape =
 
 export interface Act {
   atMs: number;
-  does: 'steer' | 'steer_all' | 'abort' | 'abort_thread' | 'abort_call' | 'close';
+  does:
+    | 'steer'
+    | 'steer_all'
+    | 'interrupt'
+    | 'pause'
+    | 'update'
+    | 'abort'
+    | 'abort_thread'
+    | 'abort_call'
+    | 'close'
+    | 'fork'
+    | 'rewind';
+}
+
+/** A hook that does so, by chance, wherever it is asked. */
+export interface HookPlan {
+  point: 'before_tool' | 'after_tool' | 'before_model' | 'after_model' | 'on_user_message' | 'on_event' | 'after_agent';
+  does: 'throw' | 'block' | 'change' | 'wait';
+  chance: number;
 }
 
 /** All that a seed decides before anything runs. What is drawn while it runs follows from the seed too. */
 export interface Plan {
   team: Shape;
-  /** Appends resolve so many ms later (drawn up to it); undefined: they are done at once. */
+  /** Where the log is kept: in memory, or in files of a disk that is simulated as well. */
+  store: 'memory' | 'files';
+  /** In memory: appends resolve so many ms later (drawn up to it); undefined: they are done at once. */
   storeMs: number | undefined;
   /** The append (1-based, over all processes) from which on the store fails, until the next process. */
   storeFails: number | undefined;
-  /** The append of each process at which it is killed; beyond the list it lives. */
+  /** With each process that is killed the power goes: what no sync made durable is lost. */
+  losesPower: boolean;
+  /** The append (of files: the operation) of each process at which it is killed; beyond the list it lives. */
   crashes: number[];
   /** Chances of a fault per model call and per tool call. */
   modelFaults: number;
@@ -43,6 +65,12 @@ export interface Plan {
   streaming: boolean;
   concurrency: number | undefined;
   acts: Act[];
+  hooks: HookPlan[];
+  budgetUsd: number | undefined;
+  budgetTokens: number | undefined;
+  /** Another model stands in for one that fails. */
+  fallback: 'silent' | 'ask' | undefined;
+  contextTokens: number | undefined;
 }
 
 export type Pick = ReturnType<typeof picker>;
@@ -63,27 +91,69 @@ export function picker(seed: number) {
 export function planOf(seed: number): Plan {
   const pick = picker(seed);
   const isFaulty = pick.chance(0.6);
+  const store = pick.chance(0.3) ? 'files' : 'memory';
   return {
     team: shape(pick, pick.int(0, 3)),
+    store,
+    losesPower: pick.chance(0.3),
     storeMs: pick.chance(0.5) ? pick.int(0, 20) : undefined,
     storeFails: pick.chance(0.12) ? pick.int(1, 40) : undefined,
-    crashes: pick.chance(0.5) ? Array.from({ length: pick.int(1, 3) }, () => pick.int(1, 40)) : [],
+    crashes: pick.chance(0.5)
+      ? Array.from({ length: pick.int(1, 3) }, () => pick.int(1, store === 'files' ? 200 : 40))
+      : [],
     modelFaults: isFaulty ? pick.random() * 0.3 : 0,
     toolFaults: isFaulty ? pick.random() * 0.5 : 0,
     permissionMode: pick.chance(0.6) ? 'default' : 'autonomous',
     readMs: pick.chance(0.2) ? pick.int(1, 30) : 0,
     streaming: pick.chance(0.7),
     concurrency: pick.chance(0.2) ? pick.int(1, 3) : undefined,
-    acts: pick.chance(0.4) ? Array.from({ length: pick.int(1, 3) }, () => act(pick)) : [],
+    acts: pick.chance(0.5) ? Array.from({ length: pick.int(1, 3) }, () => act(pick)) : [],
+    hooks: pick.chance(0.3) ? Array.from({ length: pick.int(1, 3) }, () => hook(pick)) : [],
+    budgetUsd: pick.chance(0.15) ? pick.int(1, 40) / 1_000 : undefined,
+    budgetTokens: pick.chance(0.1) ? pick.int(10, 400) : undefined,
+    fallback: pick.chance(0.2) ? pick.of(['silent', 'ask']) : undefined,
+    contextTokens: pick.chance(0.1) ? pick.int(30, 200) : undefined,
   };
 }
 
 const act = (pick: Pick): Act => ({
   atMs: pick.chance(0.2) ? pick.int(0, 20_000) : pick.int(0, 200),
-  does: pick.of(['steer', 'steer', 'steer_all', 'abort', 'abort_thread', 'abort_call', 'close']),
+  does: pick.of(ACTS),
 });
 
-const TOOLS: readonly ToolName[] = ['look', 'pay', 'pay', 'put', 'ask', 'add', 'nothing'];
+const ACTS: readonly Act['does'][] = [
+  'steer',
+  'steer',
+  'steer_all',
+  'interrupt',
+  'pause',
+  'update',
+  'abort',
+  'abort_thread',
+  'abort_call',
+  'close',
+  'fork',
+  'fork',
+  'rewind',
+  'rewind',
+];
+
+const hook = (pick: Pick): HookPlan => ({
+  point: pick.of([
+    'before_tool',
+    'before_tool',
+    'after_tool',
+    'before_model',
+    'after_model',
+    'on_user_message',
+    'on_event',
+    'after_agent',
+  ]),
+  does: pick.of(['throw', 'block', 'change', 'change', 'wait']),
+  chance: pick.random() * 0.5,
+});
+
+const TOOLS: readonly ToolName[] = ['look', 'pay', 'pay', 'put', 'ask', 'add', 'wait', 'nothing'];
 
 function step(pick: Pick): Step {
   const does = pick.of(['call', 'call', 'call', 'call', 'call', 'broken', 'refuse', 'fail', 'exit'] as const);

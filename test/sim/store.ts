@@ -2,6 +2,7 @@ import type { AgentEvent, SessionHandle, SessionProvider } from '../../src/contr
 import type { World } from './world.js';
 
 interface Waiting {
+  readonly handle: SessionHandle;
   readonly event: AgentEvent;
   readonly resolve: () => void;
   readonly reject: (thrown: unknown) => void;
@@ -22,14 +23,14 @@ export function simStore(world: World, durable: SessionProvider): SessionProvide
   /** Behind an append that failed all others fail: a log has no holes. */
   let failure: Error | undefined;
 
-  const write = (handle: SessionHandle) => {
+  const write = () => {
     group = queue;
     queue = [];
     void world.sleep(pick.int(0, plan.storeMs ?? 0), undefined).then(() => {
       const written = group;
       group = [];
-      if (queue.length > 0) write(handle);
-      for (const { event, resolve, reject } of written) {
+      if (queue.length > 0) write();
+      for (const { handle, event, resolve, reject } of written) {
         try {
           put(handle, event);
           resolve();
@@ -54,10 +55,10 @@ export function simStore(world: World, durable: SessionProvider): SessionProvide
   };
 
   /** Of what waits to be durable the first few are: an append is never so without those before it. */
-  const crash = (handle: SessionHandle, last: AgentEvent[], where: string): void => {
-    const waiting = [...[...group, ...queue].map((entry) => entry.event), ...last];
+  const crash = (last: Pick<Waiting, 'handle' | 'event'>[], where: string): void => {
+    const waiting = [...group, ...queue, ...last];
     try {
-      for (const one of waiting.slice(0, pick.int(0, waiting.length))) put(handle, one);
+      for (const { handle, event } of waiting.slice(0, pick.int(0, waiting.length))) put(handle, event);
     } catch {
       // The disk was full as well.
     }
@@ -70,15 +71,15 @@ export function simStore(world: World, durable: SessionProvider): SessionProvide
     if (count === world.crashAt) {
       const where = `at append ${count} (${event.type} of ${event.threadId ?? 'root'})`;
       if (plan.storeMs === undefined || pick.chance(0.5)) {
-        crash(handle, [event], where);
+        crash([{ handle, event }], where);
         return never();
       }
-      world.later(pick.int(0, plan.storeMs), () => crash(handle, [], `soon after, ${where}`));
+      world.later(pick.int(0, plan.storeMs), () => crash([], `soon after, ${where}`));
     }
     if (plan.storeMs === undefined) return put(handle, event);
     return new Promise((resolve, reject) => {
-      queue.push({ event: structuredClone(event), resolve, reject });
-      if (group.length === 0) write(handle);
+      queue.push({ handle, event: structuredClone(event), resolve, reject });
+      if (group.length === 0) write();
     });
   };
 

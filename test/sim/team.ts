@@ -1,5 +1,16 @@
 import type { AgentDefinition, ToolAnnotations, ToolContext, ToolDefinition } from '../../src/contracts/index.js';
-import { agent, graph, hierarchical, loop, parallel, sequential, tool, transfer } from '../../src/index.js';
+import {
+  agent,
+  graph,
+  hierarchical,
+  loop,
+  type Pending,
+  parallel,
+  pending,
+  sequential,
+  tool,
+  transfer,
+} from '../../src/index.js';
 import { type Lines, lineOf } from './model.js';
 import type { Shape, ToolName } from './plan.js';
 import type { World } from './world.js';
@@ -19,7 +30,7 @@ export function buildTeam(world: World, lines: Lines): AgentDefinition {
         if (step === 0) return { calls: [{ name: 'transfer_to_agent', args: { target: handsTo } }] };
         return lineOf(of.steps[step - 1], name);
       });
-      return agent({ name, tools, constraints: { maxTurns: 6 } });
+      return agent({ name, model: 'scripted', tools, constraints: { maxTurns: 6 } });
     }
     const hands = of.kind === 'transfer' && of.hands && of.children.length > 1;
     const children = of.children.map((child, at) =>
@@ -50,7 +61,7 @@ export function buildTeam(world: World, lines: Lines): AgentDefinition {
             ? { calls: children.map((child) => ({ name: child.name, args: { prompt: 'x' } })) }
             : { text: leader },
         );
-        return hierarchical({ ...own, agent: agent({ name: leader }), children } as never);
+        return hierarchical({ ...own, agent: agent({ name: leader, model: 'scripted' }), children } as never);
       }
     }
   }
@@ -93,14 +104,18 @@ function graphOf(name: string, way: 'all' | 'any' | 'round', children: readonly 
 
 /** `pay` changes something and may not be done twice; `put` may; the others read, ask, or note something in the state. */
 function toolsOf(world: World): ToolDefinition[] {
-  const made = (name: ToolName, annotations: ToolAnnotations, run: (context: ToolContext) => Promise<string>) =>
+  const made = (
+    name: ToolName,
+    annotations: ToolAnnotations,
+    run: (context: ToolContext) => Promise<string | Pending>,
+  ) =>
     tool({
       name,
       description: name,
       parameters: { type: 'object' },
       annotations,
-      async execute(_, context) {
-        world.began(name, context.requestId);
+      async execute(args, context) {
+        world.began(name, context, args);
         await suffer(world, context.signal);
         return run(context);
       },
@@ -111,6 +126,7 @@ function toolsOf(world: World): ToolDefinition[] {
     made('pay', {}, done('pay')),
     made('put', { idempotent: true }, done('put')),
     made('ask', { readOnly: true }, async ({ elicit }) => (await elicit({ message: 'well?' })).action),
+    made('wait', {}, async ({ requestId }) => pending({ job: requestId })),
     made('add', { readOnly: true }, async ({ state: values, requestId }) => {
       // A team of one agent declares no state.
       if (world.plan.team.kind === 'leaf') return 'nowhere to add';

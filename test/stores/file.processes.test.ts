@@ -7,6 +7,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { AgentEvent, SessionHandle } from '../../src/contracts/index.js';
 import { fileStore } from '../../src/stores/file.js';
 import { root } from '../architecture/import-graph.js';
+import '../support/process-limit.js';
 
 let dir = '';
 const children: ChildProcess[] = [];
@@ -109,7 +110,7 @@ test('a process that is killed while it appends loses nothing that it told of, a
     first = next + 1;
   }
   expect(await readdir(join(dir, 'sessions', 's1'))).not.toContain('lock');
-}, 60_000);
+});
 
 test('of many who want the lock of a dead process one gets it', async () => {
   const { kill } = await writer(1, 1, 2);

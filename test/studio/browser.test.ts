@@ -4,6 +4,7 @@ import { memoryStore } from 'troupe/stores/memory';
 import { scriptedModel } from 'troupe/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { noBrowser, type OpenBrowser, openBrowser } from '../support/browser-page.js';
+import '../support/process-limit.js';
 
 /** What in the page is not of its own making: tags and attributes that could run, and characters that hide. */
 const foreignParts = String.raw`(() => {
@@ -174,7 +175,8 @@ describe.skipIf(noBrowser !== undefined)('Studio in a browser', { timeout: PATIE
       b: [{ text: 'B says' }],
     });
     await page.keyboard.press('n');
-    await page.getByLabel('Input').fill('go');
+    await page.getByLabel('Input').and(page.locator(':focus')).waitFor();
+    await page.keyboard.type('go');
     await page.keyboard.press('Tab');
     await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');

@@ -272,10 +272,16 @@ test('a session is forked, goes on with another message, and taken back; who wat
   // The page is there before the cut.
   await one.get('/api/overview');
   expect(await one.command({ command: 'rewind', session, to: end })).toMatchObject({ status: 200 });
+  expect((await watching).names).toContain('resync');
+  // Who comes back later with what it knew then is told as well; who reads all anew is not.
+  const late = await listen(one, session, (_events, names) => names.includes('resync'), {
+    after: second.events.at(-1)?.seq ?? 0,
+  });
+  expect(late.names).toContain('resync');
   const again = await one.command({ command: 'message', session, input: 'other' });
   expect(again.status).toBe(200);
-  void watching.catch(() => {});
   const third = await listen(one, session, (events) => events.filter(({ type }) => type === 'stream_end').length === 2);
+  expect(third.names).not.toContain('resync');
   expect(JSON.stringify(third.events)).toContain('other');
   expect(JSON.stringify(third.events)).not.toContain('more');
 });

@@ -214,10 +214,14 @@ function make(names: Map<string, Node>, boot = 1): VirtualFiles {
     },
     afterPowerLoss() {
       const left = new Map<string, Node>();
-      const keep = (path: string, node: Node): void => {
+      const keep = (path: string, node: Node): Node => {
         const { durable } = node;
-        left.set(path, { ...node, bytes: Buffer.from(durable) });
-        for (const [name, child] of node.durableNames) keep(path === '/' ? `/${name}` : `${path}/${name}`, child);
+        const kept: Node = { ...node, bytes: Buffer.from(durable), durableNames: new Map() };
+        left.set(path, kept);
+        for (const [name, child] of node.durableNames) {
+          kept.durableNames.set(name, keep(path === '/' ? `/${name}` : `${path}/${name}`, child));
+        }
+        return kept;
       };
       keep('/', get('/'));
       return make(left, boot + 1);

@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import { afterEach, describe, expect, test } from 'vitest';
 import { expectNoLeaks } from '../../src/testing/leaks.js';
 import { virtualClock } from '../../src/testing/virtual-clock.js';
+import '../support/process-limit.js';
 
 const cleanUps: (() => void)[] = [];
 afterEach(() => {

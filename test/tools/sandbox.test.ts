@@ -10,6 +10,7 @@ import { workspaceTools } from '../../src/tools/workspace.js';
 import { collect, ofType } from '../support/team.js';
 import { namedPipe } from './processes.js';
 import { callerOf, dataOf, textOf, workspaceFolder } from './workspace-folder.js';
+import '../support/process-limit.js';
 
 type Folder = Awaited<ReturnType<typeof workspaceFolder>>;
 const folders: Folder[] = [];

@@ -1,14 +1,15 @@
 import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import fc from 'fast-check';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { ToolUpdate } from '../../src/contracts/index.js';
 import { expectNoLeaks } from '../../src/testing/index.js';
 import { runCommand } from '../../src/tools/workspace/run-command.js';
 import { searchPath, shellEnvironment } from '../../src/tools/workspace/shell-environment.js';
 import type { WorkspaceOptions } from '../../src/tools/workspace.js';
+import { fc } from '../support/fast-check.js';
 import { namedPipe } from './processes.js';
 import { callerOf, dataOf, textOf, workspaceFolder } from './workspace-folder.js';
+import '../support/process-limit.js';
 
 type Folder = Awaited<ReturnType<typeof workspaceFolder>>;
 const folders: Folder[] = [];

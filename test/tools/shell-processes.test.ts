@@ -11,6 +11,7 @@ import { root as repository } from '../architecture/import-graph.js';
 import { collect, ofType } from '../support/team.js';
 import { isRunning, namedPipe, pidsIn } from './processes.js';
 import { callerOf, dataOf, textOf, workspaceFolder } from './workspace-folder.js';
+import '../support/process-limit.js';
 
 type Folder = Awaited<ReturnType<typeof workspaceFolder>>;
 const folders: Folder[] = [];

@@ -2,11 +2,12 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { lineEdits } from '../../src/tools/workspace/line-edits.js';
 import { unifiedDiff } from '../../src/tools/workspace/unified-diff.js';
+import { fc } from '../support/fast-check.js';
 import { applyDiff } from './apply-diff.js';
+import '../support/process-limit.js';
 
 const diff = (before: string | undefined, after: string, maxLength = 1_000_000) =>
   unifiedDiff({ path: 'f', before, after, maxLength });

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, expect, test } from 'vitest';
 import { asOrdinaryUser, callerOf, dataOf, noteOf, textOf, workspaceFolder } from './workspace-folder.js';
+import '../support/process-limit.js';
 
 const folders: Awaited<ReturnType<typeof workspaceFolder>>[] = [];
 const made = async (files?: Record<string, string | Uint8Array>) => {

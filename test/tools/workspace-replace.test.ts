@@ -1,9 +1,9 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import fc from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
 import { findText } from '../../src/tools/workspace/find-text.js';
 import { replace } from '../../src/tools/workspace/replace.js';
+import { fc } from '../support/fast-check.js';
 import { callerOf, dataOf, textOf, workspaceFolder } from './workspace-folder.js';
 
 type Folder = Awaited<ReturnType<typeof workspaceFolder>>;

@@ -6,6 +6,7 @@ import { expectNoLeaks } from '../../src/testing/index.js';
 import { writeRefusalFor } from '../../src/tools/workspace/refusal.js';
 import { namedPipe } from './processes.js';
 import { asOrdinaryUser, callerOf, dataOf, previewerOf, textOf, workspaceFolder } from './workspace-folder.js';
+import '../support/process-limit.js';
 
 type Folder = Awaited<ReturnType<typeof workspaceFolder>>;
 const folders: Folder[] = [];

@@ -1,10 +1,10 @@
 import { mkdir, readdir, readFile, rename, rm, symlink, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import fc from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
 import { openFolderByPath, openFolderInside } from '../../src/tools/workspace/open-folder.js';
 import { locateAny, openWorkspace } from '../../src/tools/workspace/place.js';
 import { readWhole, writeInside } from '../../src/tools/workspace/write-inside.js';
+import { fc } from '../support/fast-check.js';
 import { callerOf, textOf, workspaceFolder } from './workspace-folder.js';
 
 type Folder = Awaited<ReturnType<typeof workspaceFolder>>;

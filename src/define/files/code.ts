@@ -39,7 +39,7 @@ async function runCode(path: string): Promise<{ exports: Record<string, unknown>
       moduleCache: false,
       // With it jiti would wrap the promises that stand for our modules.
       interopDefault: false,
-      virtualModules: await ownModules(),
+      virtualModules: await ownModules(absolute),
     });
     return { exports: await jiti.import<Record<string, unknown>>(absolute) };
   } catch (thrown) {

@@ -14,6 +14,7 @@ const SAME_TOOL: ReadonlyMap<string, string> = new Map([
   ['MultiEdit', 'replace'],
   ['Bash', 'run_shell_command'],
   ['AskUserQuestion', 'ask_user'],
+  ['Skill', 'activate_skill'],
   ['grep_search', 'search_text'],
   ['search_file_content', 'search_text'],
   ['edit', 'replace'],
@@ -31,7 +32,9 @@ export function translateTools(
   hostTools: readonly string[] | undefined,
 ): { tools?: string[]; inheritTools?: boolean } {
   const listed = readNames(section, 'tools');
-  const denied = new Set((readNames(section, 'disallowedTools') ?? []).map((name) => ourName(bareName(name))));
+  const denied = deniedIn(section);
+  // It comes with the skills of the agent, and with nothing else.
+  denied.delete('activate_skill');
   if (listed === undefined || listed.includes('*')) return inherited(notice, denied, hostTools);
   const tools: string[] = [];
   for (const name of listed) {
@@ -40,13 +43,19 @@ export function translateTools(
     if (SUBAGENTS.test(bareName(name))) notice('tools', `"${name}" is left out: sub-agents are the children of a team`);
     else if (name.includes('('))
       notice('tools', `"${name}" is left out: allow it for these arguments by a policy rule`);
-    else if (denied.has(own)) continue;
+    else if (denied.has(own) || own === 'activate_skill') continue;
     else if (hostTools !== undefined && !isPattern && !hostTools.includes(own))
       notice('tools', `"${name}" is left out: the host has no such tool`);
     else if (!tools.includes(own)) tools.push(own);
   }
   return { tools };
 }
+
+/** Whether the agent is not to have the tool that gives it its skills. */
+export const deniesSkills = (section: Section): boolean => deniedIn(section).has('activate_skill');
+
+const deniedIn = (section: Section): Set<string> =>
+  new Set((readNames(section, 'disallowedTools') ?? []).map((name) => ourName(bareName(name))));
 
 /** All that the parent has. Without what is denied that is a list, for which the host's tools must be known. */
 function inherited(notice: Notice, denied: ReadonlySet<string>, hostTools: readonly string[] | undefined) {

@@ -1,7 +1,7 @@
 import { narrowPermissionMode } from '../../kernel/narrow.js';
 import { defined, readConstraints, readRequired, type Surroundings } from './agent-options.js';
 import type { Dialect } from './dialect.js';
-import { type Notice, translateTools } from './foreign-tools.js';
+import { deniesSkills, type Notice, translateTools } from './foreign-tools.js';
 import type { FileAgentOptions } from './node.js';
 import { toPlain } from './raw.js';
 import type { Section } from './section.js';
@@ -46,7 +46,8 @@ export async function readForeignAgent(
     instruction: body === '' ? undefined : body,
     model: readModel(section, notice),
     ...translateTools(section, notice, surroundings.hostTools),
-    skills: isRemote ? undefined : await readSkillFolders(section, surroundings.folder, notice),
+    skills:
+      isRemote || deniesSkills(section) ? undefined : await readSkillFolders(section, surroundings.folder, notice),
     ...(isRemote && { executor: 'remote', backend: readRemote(section), inheritTools: undefined }),
     constraints: readConstraints(section),
     generation: section.has('temperature') ? defined({ temperature: section.amount('temperature') }) : undefined,

@@ -1,4 +1,5 @@
 import { readdir } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -13,8 +14,11 @@ const SUBPATHS: readonly { folder: string; subpath: string; file: (name: string)
   { folder: 'src/surfaces', subpath: 'surfaces', file: (name) => name },
 ];
 
-/** Import name → promise of the module, made when it is first asked for. */
-export async function ownModules(): Promise<Record<string, unknown>> {
+/** Large packages of others, whose objects the host is given: read as they are, which takes a twentieth of the time. */
+const AS_THEY_ARE = ['@google/adk', '@google/genai'];
+
+/** Import name, as in the code file `path`, → promise of the module, made when it is first asked for. */
+export async function ownModules(path: string): Promise<Record<string, unknown>> {
   const extension = extname(fileURLToPath(import.meta.url));
   const root = new URL('../../../', import.meta.url);
   const modules: Record<string, unknown> = {};
@@ -34,7 +38,20 @@ export async function ownModules(): Promise<Record<string, unknown>> {
   for (const entry of await readdir(new URL('src/executors/', root), { withFileTypes: true }).catch(() => [])) {
     if (entry.isDirectory()) add(`troupe/executors/${entry.name}`, `src/executors/${entry.name}/index`);
   }
+  for (const name of AS_THEY_ARE) {
+    if (isSameCopy(name, path)) Object.defineProperty(modules, name, { enumerable: true, get: () => import(name) });
+  }
   return modules;
+}
+
+/** The file would import what this package imports. */
+function isSameCopy(name: string, path: string): boolean {
+  try {
+    const manifest = `${name}/package.json`;
+    return createRequire(path).resolve(manifest) === createRequire(import.meta.url).resolve(manifest);
+  } catch {
+    return false;
+  }
 }
 
 async function moduleNames(folder: URL, extension: string): Promise<string[]> {

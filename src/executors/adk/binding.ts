@@ -1,4 +1,4 @@
-import type { BaseAgent, BaseNode, LlmAgent } from '@google/adk';
+import type { BaseAgent, BaseNode, BasePlugin, LlmAgent } from '@google/adk';
 import type { AdkSession } from './session.js';
 
 /** One agent as a host has read it: its tools find the session that they are called in. */
@@ -16,6 +16,7 @@ export class AdkBinding {
       readonly agents?: ReadonlySet<string> | undefined;
       /** Agents that it calls and whose result is its own. */
       readonly ends?: ReadonlySet<string> | undefined;
+      readonly plugins?: readonly BasePlugin[] | undefined;
     } = {},
   ) {}
 }
@@ -25,6 +26,7 @@ export class OpaqueBinding {
   constructor(
     readonly agent: BaseNode | BaseAgent,
     readonly make?: (() => unknown) | undefined,
+    readonly plugins: readonly BasePlugin[] = [],
   ) {}
 }
 

@@ -8,8 +8,18 @@ import { loadAdk } from './load.js';
 import { opaqueSession } from './opaque.js';
 import type { AdkSession, AdkSessionOptions } from './session.js';
 
-/** Drives an agent of `@google/adk`, an optional peer that is loaded with its first turn. */
-export const adkExecutor: ExecutorCreator = (_, { definition: { backend }, sessionService }) => {
+const CAPABILITIES = [
+  'streaming',
+  'elicitation',
+  'pause_resume',
+  'cancellation',
+  'multi_turn',
+  'host_tool_execution',
+  'stream_end_events',
+  'usage',
+];
+
+const create: ExecutorCreator = (_, { definition: { backend }, sessionService }) => {
   if (backend instanceof OpaqueBinding) return opaqueSession(backend);
   if (backend instanceof AdkBinding)
     return drive(backend.more.make ?? backend.agent, {
@@ -18,6 +28,9 @@ export const adkExecutor: ExecutorCreator = (_, { definition: { backend }, sessi
     });
   return driveAdk((backend as AdkBackend | undefined)?.agent);
 };
+
+/** Drives an agent of `@google/adk`, an optional peer that is loaded with its first turn. */
+export const adkExecutor: ExecutorCreator = Object.assign(create, { capabilities: CAPABILITIES });
 
 /** One LlmAgent, or what makes it, as the executor of one session; its own tools are left to who defines it. */
 export const driveAdk = (agent: unknown): Executor => drive(agent, {});
@@ -49,14 +62,3 @@ function drive(given: unknown, options: AdkSessionOptions): Executor {
     },
   };
 }
-
-const CAPABILITIES = [
-  'streaming',
-  'elicitation',
-  'pause_resume',
-  'cancellation',
-  'multi_turn',
-  'host_tool_execution',
-  'stream_end_events',
-  'usage',
-];

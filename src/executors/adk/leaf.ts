@@ -1,4 +1,4 @@
-import type { BaseAgent, BaseNode, BaseTool } from '@google/adk';
+import type { BaseAgent, BaseNode, BasePlugin, BaseTool } from '@google/adk';
 import type { AgentDefinition, StandardSchema, ToolDefinition } from '../../contracts/index.js';
 import { DEFAULT_INPUT_SCHEMA, isDefaultInputSchema } from '../../kernel/schema.js';
 import { type AdkBinding, OpaqueBinding } from './binding.js';
@@ -57,6 +57,7 @@ export function opaqueDefinition(
   given: AgentDefinition,
   agent: BaseNode | BaseAgent,
   make: (() => unknown) | undefined,
+  plugins: readonly BasePlugin[],
 ): AgentDefinition {
   const { descriptor } = given;
   const capabilities = (descriptor.capabilities ?? OPAQUE).filter((one) => one !== 'host_tool_execution');
@@ -68,7 +69,7 @@ export function opaqueDefinition(
       capabilities,
       ...(takesName && { description: agent.description }),
     }),
-    backend: new OpaqueBinding(agent, make),
+    backend: new OpaqueBinding(agent, make, plugins),
   });
 }
 

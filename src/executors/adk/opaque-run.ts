@@ -45,10 +45,10 @@ export class OpaqueRun {
   readonly #asked = new Map<string, UserInputRequest>();
   #answers: FunctionResponse[] = [];
 
-  constructor(agent: unknown) {
+  constructor(agent: unknown, plugins: readonly BasePlugin[]) {
     quieten();
     const root = agent as ConstructorParameters<typeof InMemoryRunner>[0]['agent'];
-    this.#runner = new InMemoryRunner({ agent: root, appName: APP, plugins: [this.#usage] });
+    this.#runner = new InMemoryRunner({ agent: root, appName: APP, plugins: [this.#usage, ...plugins] });
   }
 
   async *say(

@@ -19,7 +19,7 @@ export function opaqueSession(binding: OpaqueBinding): AgentSession {
   const ending = new AbortController();
   const open = async () => {
     const { OpaqueRun } = await loadAdk(() => import('./opaque-run.js'));
-    return new OpaqueRun(binding.make === undefined ? binding.agent : await binding.make());
+    return new OpaqueRun(binding.make === undefined ? binding.agent : await binding.make(), binding.plugins);
   };
 
   async function* read(data: SessionStreamData, signal: AbortSignal): AsyncGenerator<AgentEvent, void, undefined> {

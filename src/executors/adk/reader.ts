@@ -1,4 +1,4 @@
-import type { BaseAgent, BaseNode, BaseTool, BaseToolset, ReadonlyContext } from '@google/adk';
+import type { BaseAgent, BaseNode, BasePlugin, BaseTool, BaseToolset, ReadonlyContext } from '@google/adk';
 import type { AgentDefinition, BackendReader } from '../../contracts/index.js';
 import { describeError, TroupeError } from '../../kernel/errors.js';
 import type { AdkBackend } from './backend.js';
@@ -30,10 +30,23 @@ export function adkReader(compose: AdkCompose): BackendReader {
   };
 }
 
+/** ADK takes no name twice. */
+function pluginsOf(agent: string, given: unknown): readonly BasePlugin[] {
+  const isPlugin = (one: unknown): one is BasePlugin =>
+    typeof one === 'object' && one !== null && 'name' in one && 'beforeModelCallback' in one;
+  const isList = Array.isArray(given) && given.every(isPlugin);
+  if (isList && new Set(given.map(({ name }) => name)).size === given.length) return [...given];
+  const message = isList
+    ? `${agent}: backend.plugins has a name twice`
+    : `${agent}: backend.plugins must be a list of plugins of @google/adk`;
+  throw new TroupeError({ code: 'INVALID_DEFINITION', message });
+}
+
 class Backend {
   definition: AgentDefinition;
   isComplete = false;
   readonly #make: (() => unknown) | undefined;
+  readonly #plugins: readonly BasePlugin[];
   #root: BaseNode | BaseAgent | undefined;
   #toolsets: readonly BaseToolset[] = [];
   #completing: Promise<void> | undefined;
@@ -43,7 +56,8 @@ class Backend {
     private readonly compose: AdkCompose,
   ) {
     this.definition = given;
-    const { agent } = (given.backend ?? {}) as Partial<AdkBackend>;
+    const { agent, plugins = [] } = (given.backend ?? {}) as Partial<AdkBackend>;
+    this.#plugins = pluginsOf(given.name, plugins);
     if (typeof agent === 'function') this.#make = agent as () => unknown;
     else this.#take(agent);
   }
@@ -61,7 +75,12 @@ class Backend {
   #translate(found: ReadonlyMap<BaseToolset, readonly BaseTool[]>): void {
     const { given, compose } = this;
     const root = this.#root as BaseNode | BaseAgent;
-    const { definition, toolsets } = translateTree(given, root, { compose, make: this.#make, found });
+    const { definition, toolsets } = translateTree(given, root, {
+      compose,
+      make: this.#make,
+      plugins: this.#plugins,
+      found,
+    });
     this.definition = definition;
     this.#toolsets = toolsets;
   }

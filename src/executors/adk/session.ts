@@ -1,5 +1,6 @@
 import {
   type BaseLlm,
+  BasePlugin,
   type BaseTool,
   type Event,
   InMemoryArtifactService,
@@ -61,6 +62,10 @@ export class AdkSession {
   ) {
     quieten();
     this.args = callArgs(options.binding?.more);
+  }
+
+  get plugins(): readonly BasePlugin[] {
+    return this.options.binding?.more.plugins ?? [];
   }
 
   /** Files of its session: in the host's store, or, where it has none for them, here. */
@@ -184,7 +189,8 @@ class AdkTurn implements CallListener {
       if (fitting !== undefined) await fitting;
       if (context.aborted) return undefined;
       const request = context.modelRequest();
-      const tools = request.tools ?? [];
+      // What a provider runs itself an agent of ADK declares in its own way.
+      const tools = (request.tools ?? []).filter(({ annotations }) => annotations?.providerExecuted !== true);
       this.#names = createWireNames([...tools.map(({ name }) => name), ...namesInHistory(request.messages)]);
       offer(new Set(tools.map(({ name }) => name)));
       const driven = await this.#model();
@@ -197,7 +203,8 @@ class AdkTurn implements CallListener {
       session.current = sessionService.session;
       session.userContent = newMessage;
       const artifactService = runnerArtifacts(session.artifactsOf(context.sessionId));
-      const runner = new Runner({ appName: 'troupe', agent: copy, sessionService, artifactService });
+      const plugins = [...session.plugins];
+      const runner = new Runner({ appName: 'troupe', agent: copy, sessionService, artifactService, plugins });
       const events = runner.runAsync({
         userId: 'local',
         sessionId: id,
@@ -224,7 +231,10 @@ class AdkTurn implements CallListener {
     const { context } = this;
     const agent = this.#agent;
     return (
-      context.streaming && agent.canonicalAfterModelCallbacks.length === 0 && agent.responseProcessors.length === 0
+      context.streaming &&
+      agent.canonicalAfterModelCallbacks.length === 0 &&
+      agent.responseProcessors.length === 0 &&
+      !this.session.plugins.some(changesAnswers)
     );
   }
 
@@ -354,6 +364,10 @@ class AdkTurn implements CallListener {
     return { ...end, data: { ...end.data, escalateReason: `${context.agentId} escalated` } };
   }
 }
+
+const changesAnswers = (plugin: BasePlugin): boolean =>
+  plugin.afterModelCallback !== BasePlugin.prototype.afterModelCallback ||
+  plugin.onEventCallback !== BasePlugin.prototype.onEventCallback;
 
 /** Its own, or that of an agent above it; undefined: it was given none. */
 function ownModel(agent: LlmAgent): BaseLlm | undefined {

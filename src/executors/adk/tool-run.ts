@@ -85,11 +85,24 @@ async function callOnce(call: Calling): Promise<{ result: unknown; actions: Even
     functionCallId: context.requestId,
     ...(confirmation !== undefined && { toolConfirmation: confirmation }),
   });
+  const { pluginManager } = toolContext.invocationContext;
+  const plugged = { tool, toolArgs: args, toolContext };
+  const answered = await pluginManager.runBeforeToolCallback(plugged);
+  if (answered) return { result: answered, actions };
   for (const callback of agent.canonicalBeforeToolCallbacks) {
     const answer = await callback({ tool, args, context: toolContext });
     if (answer) return { result: answer, actions };
   }
-  let result = await tool.runAsync({ args, toolContext });
+  let result: unknown;
+  try {
+    result = await tool.runAsync({ args, toolContext });
+  } catch (thrown) {
+    const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+    result = await pluginManager.runOnToolErrorCallback({ ...plugged, error });
+    if (result === undefined) throw thrown;
+  }
+  const replaced = await pluginManager.runAfterToolCallback({ ...plugged, result: objectOf(result) });
+  if (replaced) return { result: replaced, actions };
   for (const callback of agent.canonicalAfterToolCallbacks) {
     const changed = await callback({ tool, args, context: toolContext, response: objectOf(result) });
     if (!changed) continue;
@@ -120,7 +133,7 @@ function invocationOf({ context, session, binding, credentials }: Calling): Invo
       artifacts === undefined
         ? (session?.artifactsOf(sessionId) ?? artifactsIn(new InMemoryArtifactService(), sessionId))
         : artifactsOf(artifacts, sessionId),
-    pluginManager: new PluginManager([]),
+    pluginManager: new PluginManager([...(binding.more.plugins ?? [])]),
     abortSignal: context.signal,
   });
 }

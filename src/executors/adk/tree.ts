@@ -1,4 +1,4 @@
-import type { BaseAgent, BaseNode, BaseTool, BaseToolset, LlmAgent } from '@google/adk';
+import type { BaseAgent, BaseNode, BasePlugin, BaseTool, BaseToolset, LlmAgent } from '@google/adk';
 import type { AgentDefinition } from '../../contracts/index.js';
 import { TroupeError } from '../../kernel/errors.js';
 import { isDefaultInputSchema } from '../../kernel/schema.js';
@@ -35,6 +35,7 @@ export interface AdkCompose {
 export interface TreeOptions {
   readonly compose: AdkCompose;
   readonly make: (() => unknown) | undefined;
+  readonly plugins: readonly BasePlugin[];
   /** Tools of the toolsets that have been asked. */
   readonly found: ReadonlyMap<BaseToolset, readonly BaseTool[]>;
 }
@@ -107,7 +108,12 @@ class Translation {
         });
       }
       case 'opaque':
-        return opaqueDefinition(given, agent, agent === this.#rootAgent() ? this.options.make : undefined);
+        return opaqueDefinition(
+          given,
+          agent,
+          agent === this.#rootAgent() ? this.options.make : undefined,
+          this.options.plugins,
+        );
       default:
         return sorted satisfies never;
     }
@@ -208,7 +214,7 @@ class Translation {
     const agents = new Set(
       called.filter(({ descriptor }) => isDefaultInputSchema(descriptor.inputSchema)).map(({ name }) => name),
     );
-    const binding = new AdkBinding(agent, { make, names, ends, agents });
+    const binding = new AdkBinding(agent, { make, names, ends, agents, plugins: this.options.plugins });
     const definition = llmDefinition(given, binding, tools, targets.length > 0 ? this.#note(targets) : undefined);
     if (called.length === 0) return definition;
     const { outputKey } = definition;

@@ -14,7 +14,15 @@ export interface RemoteBackend {
   pollMs?: number;
   /** How long the peer may be silent: before an answer, or between two lines of a stream. Default 300,000. */
   timeoutMs?: number;
+  /** Where the peer may tell that there is news of a task that does not stream: then `pollMs` is only for what gets lost. */
+  push?: PushInbox;
   fetch?: typeof fetch;
+}
+
+/** Where peers may call. `openPushInbox` of `troupe/surfaces/a2a-inbox` makes one. */
+export interface PushInbox {
+  /** An address of its own for one task, until it is closed. `onNews` may be called at any time, and by anybody's doing. */
+  expect(onNews: () => void): { readonly url: string; readonly token: string; close(): void };
 }
 
 type Given<T> = T | (() => T | Promise<T>);
@@ -28,7 +36,7 @@ export function readBackend(given: unknown, agent: string): RemoteBackend {
   if (typeof given !== 'object' || given === null) {
     invalid('', "a remote agent needs backend: { cardUrl: 'https://…' }");
   } else {
-    const { cardUrl, auth, streaming, allowOrigins, pollMs, timeoutMs } = given as Record<string, unknown>;
+    const { cardUrl, auth, streaming, allowOrigins, pollMs, timeoutMs, push } = given as Record<string, unknown>;
     if (typeof cardUrl !== 'string' || !isWeb(cardUrl)) invalid('.cardUrl', 'must be an http or https address');
     const isAuth = ['undefined', 'string', 'function'].includes(typeof auth) || hasHeaders(auth);
     if (!isAuth) invalid('.auth', 'must be a token, a function that gives one, or { headers }');
@@ -38,6 +46,8 @@ export function readBackend(given: unknown, agent: string): RemoteBackend {
     if (allowOrigins !== undefined && !areOrigins) invalid('.allowOrigins', 'must be a list of http or https origins');
     if (pollMs !== undefined && !(typeof pollMs === 'number' && pollMs >= 0))
       invalid('.pollMs', 'must be a number from 0');
+    if (push !== undefined && typeof (push as Partial<PushInbox> | null)?.expect !== 'function')
+      invalid('.push', 'must be an inbox, such as openPushInbox() makes');
     if (timeoutMs !== undefined && !(typeof timeoutMs === 'number' && timeoutMs > 0))
       invalid('.timeoutMs', 'must be a number over 0');
   }

@@ -21,13 +21,15 @@ export interface Connection {
   readonly card: AgentCard;
   /** Both sides want streams. A peer that then refuses one is asked without. */
   streams: boolean;
+  /** The card says that the peer tells of news. */
+  readonly pushes: boolean;
   readonly sdk: typeof import('@a2a-js/sdk');
 }
 
 /** Reads the card and prepares a client; nothing else is sent. Rejects with `MISSING_PACKAGE`, `CANNOT_ENFORCE`, or how the card failed. */
 export async function connect(
   backend: RemoteBackend,
-  { clock, trace }: { clock: Clock; trace: TraceContext | undefined },
+  { clock, trace, signal }: { clock: Clock; trace: TraceContext | undefined; signal: AbortSignal },
 ): Promise<Connection> {
   const { sdk, clients } = await load();
   const { timeoutMs = DEFAULT_TIMEOUT_MS } = backend;
@@ -37,6 +39,7 @@ export async function connect(
     trace,
     timeoutMs: Math.min(timeoutMs, CARD_TIMEOUT_MS),
     mostBytes: MOST_CARD_BYTES,
+    signal,
   });
   const legacyCompat = { enabled: true };
   const address = new URL(backend.cardUrl);
@@ -59,7 +62,7 @@ export async function connect(
       message: `the card of ${backend.cardUrl} sends requests to ${named}; permit that with backend.allowOrigins`,
     });
   }
-  const { streaming = false } = card.capabilities ?? {};
+  const { streaming = false, pushNotifications: pushes = false } = card.capabilities ?? {};
   // Whether to stream is decided by who asks, not by the client.
   const capabilities = { extensions: [], ...card.capabilities, streaming: true };
   const own: AgentCard = {
@@ -76,7 +79,7 @@ export async function connect(
   const client = await factory.createFromAgentCard(own).catch((thrown: unknown) => {
     throw noCard(backend.cardUrl, thrown);
   });
-  return { client, card: own, streams: streaming && backend.streaming !== false, sdk };
+  return { client, card: own, streams: streaming && backend.streaming !== false, pushes, sdk };
 }
 
 function noCard(cardUrl: string, cause: unknown): ModelError {

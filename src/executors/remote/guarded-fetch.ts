@@ -11,6 +11,8 @@ export interface GuardOptions {
   readonly mostBytes: number;
   /** How long the peer may be silent: before an answer, in one that is whole, between two lines of a stream. */
   readonly timeoutMs: number;
+  /** Ends requests that have no signal of their own. */
+  readonly signal?: AbortSignal;
 }
 
 /** Statuses that say that nothing was begun. */
@@ -35,7 +37,7 @@ export function guardedFetch(backend: RemoteBackend, options: GuardOptions): typ
     const wantsStream = headers.get('accept')?.includes(EVENT_STREAM) === true;
     for (const [name, value] of Object.entries(await credentials(backend))) headers.set(name, value);
     if (trace?.parentSpanId !== undefined) headers.set('traceparent', traceparent(trace, trace.parentSpanId));
-    const patience = new Patience(options, init.signal ?? undefined);
+    const patience = new Patience(options, init.signal ?? options.signal);
     let response: Response;
     try {
       response = await send(input, { ...init, headers, redirect: 'error', signal: patience.signal });

@@ -1,27 +1,21 @@
 import type { Message, Part, SendMessageRequest, StreamResponse, Task } from '@a2a-js/sdk';
-import type {
-  ContentPart,
-  Executor,
-  ExecutorCreator,
-  ModelMessage,
-  SessionStreamData,
-  TurnContext,
-  TurnEnd,
-} from '../../contracts/index.js';
-import { textOf, toParts } from '../../kernel/content.js';
+import type { Executor, ExecutorCreator, SessionStreamData, TurnContext, TurnEnd } from '../../contracts/index.js';
 import { describeError, TroupeError } from '../../kernel/errors.js';
-import { isDefaultInputSchema } from '../../kernel/schema.js';
 import { cutText } from '../../kernel/text.js';
-import { answerPart, type PendingCall, questionOf } from './adk-parts.js';
 import { type RemoteBackend, readBackend } from './backend.js';
 import { type Connection, connect } from './connect.js';
 import { isUnsupported } from './guarded-fetch.js';
-import { dataPart, toWire } from './parts.js';
-import { type Need, TaskReader } from './task-reader.js';
+import { messageParts } from './message-parts.js';
+import { isPushRefused, News } from './news.js';
+import { type AnswerData, answerParts, questionsOf, refusalIn, taskIdIn } from './questions.js';
+import { TaskReader } from './task-reader.js';
 
-export type { RemoteAuth, RemoteBackend } from './backend.js';
+export type { PushInbox, RemoteAuth, RemoteBackend } from './backend.js';
 
+const CAPABILITIES = ['streaming', 'elicitation', 'pause_resume', 'cancellation', 'multi_turn', 'stream_end_events'];
 const DEFAULT_POLL_MS = 1_000;
+/** Where the peer tells of news: for news that gets lost. */
+const PUSHED_POLL_MS = 30_000;
 /** How long a cancellation is waited for. */
 const CANCEL_MS = 3_000;
 /** How long a peer has, after an abort, to say which task it has begun: without its id nothing can be cancelled. */
@@ -31,22 +25,19 @@ const TASK_ID_MS = 1_000;
  * Drives an agent that speaks A2A (version 1, and 0.3) over HTTP. It runs its own model and tools: it is refused unless a
  * policy rule grants it. `@a2a-js/sdk` is an optional peer, loaded with the first turn.
  */
-export const remoteExecutor: ExecutorCreator = (descriptor, { definition }) =>
-  new RemoteAgent(readBackend(definition.backend, descriptor.name));
+export const remoteExecutor: ExecutorCreator = Object.assign<ExecutorCreator, { capabilities: readonly string[] }>(
+  (descriptor, { definition }) => new RemoteAgent(readBackend(definition.backend, descriptor.name)),
+  { capabilities: CAPABILITIES },
+);
 
 class RemoteAgent implements Executor {
   readonly opaque = true;
-  readonly capabilities = [
-    'streaming',
-    'elicitation',
-    'pause_resume',
-    'cancellation',
-    'multi_turn',
-    'stream_end_events',
-  ];
+  readonly capabilities = CAPABILITIES;
   /** The host fires these around the run; of what happens inside nothing is seen here. */
   readonly hookPoints = ['before_run', 'after_run', 'before_agent', 'after_agent', 'on_user_message', 'on_event'];
   #connecting: Promise<Connection> | undefined;
+  /** Ends the reading of the card. */
+  #stop: AbortController | undefined;
   /** One conversation of the peer per session. */
   #contextId = '';
   /** The task that waits for an answer, with all that was told of it. */
@@ -55,19 +46,16 @@ class RemoteAgent implements Executor {
   constructor(private readonly backend: RemoteBackend) {}
 
   async turn(inbox: readonly SessionStreamData[], context: TurnContext): Promise<TurnEnd | undefined> {
-    let connection: Connection;
+    let connection: Connection | undefined;
     try {
-      this.#connecting ??= connect(this.backend, {
-        clock: context.clock,
-        trace: context.traceContext,
-      });
-      connection = await this.#connecting;
+      this.#connecting ??= this.#connect(context);
+      connection = await unlessAborted(this.#connecting, context.signal);
     } catch (thrown) {
       // The next run tries again.
       this.#connecting = undefined;
       return fail(context, thrown, 'UNAVAILABLE');
     }
-    if (context.aborted) return undefined;
+    if (connection === undefined || context.aborted) return undefined;
     const answers = inbox.filter((data) => data.kind === 'elicitation_response');
     const waiting =
       answers.length === 0 ? undefined : (this.#waiting ?? (await this.#recall(connection, answers, context)));
@@ -85,39 +73,32 @@ class RemoteAgent implements Executor {
     if (waiting !== undefined) waiting.goOn(context);
     else reader.contextId = this.#contextId === '' ? undefined : this.#contextId;
     const request = this.#requestFor(connection, inbox, answered, reader.taskId, context);
+    const news = new News();
     try {
-      await this.#follow(connection, request, reader, context);
+      await this.#follow(connection, request, reader, context, news);
     } catch (thrown) {
       if (context.aborted) return undefined;
       return fail(context, thrown, 'UNAVAILABLE');
     } finally {
+      news.close();
       this.#contextId = reader.contextId ?? this.#contextId;
       if (context.aborted && reader.end === undefined) await this.#cancel(connection, reader);
     }
     if (context.aborted) return undefined;
     if (reader.need === undefined || reader.end !== undefined) return reader.end;
     this.#waiting = reader;
-    this.#ask(connection, reader, reader.need, context);
+    const { name } = connection.card;
+    for (const question of questionsOf(reader.need, name, reader.taskId ?? 'task')) void context.publish(question);
     return undefined;
   }
 
-  /** One question; where it stands for calls of the peer, one for each. */
-  #ask({ card }: Connection, { taskId = 'task' }: TaskReader, need: Need, context: TurnContext): void {
-    const about = { remote: card.name, taskId: cutText(taskId, LONGEST_ID) };
-    const ask = (id: string, kind: string, message: string, details: unknown) =>
-      void context.publish({
-        type: 'elicitation_request',
-        requestId: id,
-        kind,
-        message: cutText(message, LONGEST_QUESTION),
-        ...(kind !== 'tool_confirmation' && { requestedSchema: kind === 'auth_required' ? CREDENTIAL : ANSWER }),
-        context: { ...about, ...(details !== undefined && { details }) },
-      });
-    if (need.calls.length === 0) return ask(taskId, need.kind, need.message, need.details);
-    for (const call of need.calls) {
-      const { kind, message = need.message } = questionOf(call);
-      ask(idOf(taskId, call), kind, message, call);
-    }
+  #connect({ clock, traceContext: trace }: TurnContext): Promise<Connection> {
+    this.#stop = new AbortController();
+    return connect(this.backend, { clock, trace, signal: this.#stop.signal });
+  }
+
+  close(): void {
+    this.#stop?.abort();
   }
 
   /**
@@ -144,19 +125,27 @@ class RemoteAgent implements Executor {
     request: SendMessageRequest,
     reader: TaskReader,
     context: TurnContext,
+    news: News,
   ): Promise<void> {
-    const attempt = () =>
-      connection.streams
-        ? this.#stream(connection, request, reader, context)
-        : this.#send(connection, request, reader, context);
+    const { configuration } = request;
+    const attempt = async () => {
+      if (configuration !== undefined) configuration.returnImmediately = !connection.streams;
+      if (connection.streams) return this.#stream(connection, request, reader, context);
+      const given = configuration && news.ask(connection, this.backend);
+      if (configuration !== undefined && given !== undefined) configuration.taskPushNotificationConfig = given;
+      const broken = await this.#send(connection, request, reader, context);
+      if (configuration === undefined || given === undefined || !isPushRefused(broken)) return broken;
+      configuration.taskPushNotificationConfig = undefined;
+      news.close();
+      return this.#send(connection, request, reader, context);
+    };
     let broken = await attempt();
     // A card may say what the server does not do: the other way is tried, once, where nothing was begun.
     if (isUnsupported(broken) && reader.taskId === undefined && this.backend.streaming !== false) {
       connection.streams = !connection.streams;
-      if (request.configuration !== undefined) request.configuration.returnImmediately = !connection.streams;
       broken = await attempt();
     }
-    return this.#finish(connection, reader, context, broken);
+    return this.#finish(connection, reader, context, broken, news);
   }
 
   /** Sends, and reads one answer; returns what went wrong. */
@@ -199,13 +188,19 @@ class RemoteAgent implements Executor {
   }
 
   /** Sees a task that was begun through to its end or its next question. */
-  async #finish(connection: Connection, reader: TaskReader, context: TurnContext, broken: unknown): Promise<void> {
+  async #finish(
+    connection: Connection,
+    reader: TaskReader,
+    context: TurnContext,
+    broken: unknown,
+    news: News,
+  ): Promise<void> {
     const { client } = connection;
     const { signal } = context;
     if (isSettled(reader) || context.aborted) return;
     if (!connection.streams) {
       if (broken !== undefined) throw broken;
-      return this.#poll(connection, reader, context);
+      return this.#poll(connection, reader, context, news);
     }
     if (isTooMuch(broken)) {
       await this.#cancel(connection, reader);
@@ -229,10 +224,16 @@ class RemoteAgent implements Executor {
     if (!isSettled(reader)) throw broken ?? brokenOff();
   }
 
-  async #poll(connection: Connection, reader: TaskReader, context: TurnContext): Promise<void> {
+  async #poll(connection: Connection, reader: TaskReader, context: TurnContext, news: News): Promise<void> {
+    const { pollMs = DEFAULT_POLL_MS } = this.backend;
+    let resting: Promise<boolean> | undefined;
     while (!isSettled(reader) && !context.aborted) {
       if (reader.taskId === undefined) throw brokenOff();
-      if (!(await context.rest(this.backend.pollMs ?? DEFAULT_POLL_MS))) return;
+      resting ??= context.rest(news.isExpected ? Math.max(pollMs, PUSHED_POLL_MS) : pollMs).then((isOn) => {
+        resting = undefined;
+        return isOn;
+      });
+      if (!(await Promise.race([resting, news.next()]))) return;
       await this.#look(connection, reader, context);
     }
   }
@@ -281,64 +282,8 @@ class RemoteAgent implements Executor {
   }
 }
 
-/** A text, or whatever else the peer's `details` ask for. */
-const ANSWER = { type: 'object', properties: { answer: { type: 'string', title: 'Answer' } } } as const;
-
-const CREDENTIAL = {
-  type: 'object',
-  properties: { credential: { type: 'string', title: 'Credential' } },
-  required: ['credential'],
-} as const;
-
 const isTask = (answer: Message | Task): answer is Task => 'artifacts' in answer;
 const isSettled = ({ end, need }: TaskReader): boolean => end !== undefined || need !== undefined;
-
-/** Structured input goes as data, anything else as what was said; with what went before, where the peer cannot know it. */
-function messageParts(inbox: readonly SessionStreamData[], context: TurnContext, isNew: boolean) {
-  const said: ContentPart[] = [];
-  for (const data of inbox) if (data.kind === 'message') said.push(...toParts(data.content));
-  const isPlain = isDefaultInputSchema(context.definition.descriptor.inputSchema);
-  const own = isPlain ? toWire(said) : [dataPart(context.input)];
-  const before = isNew ? conversation(context.messages().slice(0, -1)) : '';
-  return before === '' ? own : [...toWire([{ type: 'text', text: before }]), ...own];
-}
-
-function conversation(messages: readonly ModelMessage[]): string {
-  if (!messages.some(({ role }) => role === 'model')) return '';
-  const lines = messages.map(({ role, content }) => `${role === 'model' ? 'agent' : 'user'}: ${textOf(content)}`);
-  return `The conversation so far:\n${lines.join('\n')}`;
-}
-
-type AnswerData = Extract<SessionStreamData, { kind: 'elicitation_response' }>;
-
-const MARK = '#call=';
-const idOf = (taskId: string, { id }: PendingCall): string => `${taskId}${MARK}${id}`;
-const taskIdIn = (requestId: string): string => requestId.split(MARK, 1)[0] ?? '';
-
-/** What ends the task. A call that may not go on is told so. */
-function refusalIn({ need }: TaskReader, answers: readonly AnswerData[]): string | undefined {
-  const isRefusal = ({ requestId, response: { action } }: AnswerData) => {
-    const call = need?.calls.find(({ id }) => requestId.endsWith(`${MARK}${id}`));
-    if (action === 'accept') return false;
-    return action !== 'decline' || call === undefined || questionOf(call).kind !== 'tool_confirmation';
-  };
-  return answers.find(isRefusal)?.response.action;
-}
-
-function answerParts({ need }: TaskReader, answers: readonly AnswerData[]): Part[] {
-  const calls = need?.calls ?? [];
-  if (calls.length > 0) {
-    return calls.flatMap((call) => {
-      const given = answers.find(({ requestId }) => requestId.endsWith(`${MARK}${call.id}`));
-      return given === undefined ? [] : [answerPart(call, given.response)];
-    });
-  }
-  const { content = {} } = answers[0]?.response ?? {};
-  const { answer, credential, ...others } = content;
-  const given = answer ?? credential;
-  if (typeof given === 'string' && Object.keys(others).length === 0) return toWire([{ type: 'text', text: given }]);
-  return [dataPart({ action: 'accept', content })];
-}
 
 /**
  * The signal of a first request: fires with that of the run where the task is known, otherwise a little later, so that
@@ -379,8 +324,16 @@ const isTooMuch = (thrown: unknown): boolean => describeError(thrown).code === '
 const brokenOff = () =>
   new TroupeError({ code: 'REMOTE_BROKE_OFF', message: 'the remote agent stopped before its task had ended' });
 
-const LONGEST_ID = 200;
-const LONGEST_QUESTION = 20_000;
+/** Undefined: aborted first. */
+function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => resolve(undefined);
+    if (signal.aborted) return onAbort();
+    signal.addEventListener('abort', onAbort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+  });
+}
+
 const LONGEST_MESSAGE = 2_000;
 
 /** The SDK puts whole answers into its messages. */

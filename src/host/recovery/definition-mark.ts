@@ -17,6 +17,8 @@ export interface DefinitionMark {
 }
 
 const MOST_PARTS = 200;
+/** Characters that are hashed together. */
+const FLUSH_AT = 64_000;
 const marks = new WeakMap<AgentDefinition, DefinitionMark>();
 
 /** Made once per definition, save for what its skills add. */
@@ -86,16 +88,34 @@ class WholeMark {
   readonly #hash = createHash('sha256');
   /** Thousands of agents share a few schemas. */
   readonly #texts = new Map<unknown, string>();
-  #pending: string[] = [];
+  #text = '';
+  /** What the last agent was like in all but its name, and what was said of that. */
+  #last: Bag = {};
+  #rest = '';
 
   add(definition: AgentDefinition, path: string): void {
     const { descriptor, instruction, leader, children = [], inheritTools, outputKey } = definition;
-    const { executor, inputSchema, outputSchema, ownTools = [], requiredTools, composition } = descriptor;
-    const said = typeof instruction === 'string' ? instruction : null;
-    this.#pending.push(JSON.stringify([path, executor, inheritTools ?? null, outputKey ?? null, said]));
-    for (const value of [requiredTools, composition, inputSchema, outputSchema]) this.#pending.push(this.#text(value));
-    for (const tool of ownTools) this.#pending.push(canonicalJson(toolShape(tool)));
-    if (this.#pending.length > 1_000) this.#flush();
+    const { executor, inputSchema, outputSchema, ownTools, requiredTools, composition } = descriptor;
+    const said = typeof instruction === 'string' ? instruction : undefined;
+    const last = this.#last;
+    const isLikeLast =
+      last.executor === executor &&
+      last.inputSchema === inputSchema &&
+      last.outputSchema === outputSchema &&
+      last.requiredTools === requiredTools &&
+      last.composition === composition &&
+      last.inheritTools === inheritTools &&
+      last.outputKey === outputKey &&
+      last.said === said;
+    if (!isLikeLast) {
+      this.#last = { executor, inputSchema, outputSchema, requiredTools, composition, inheritTools, outputKey, said };
+      const lines = [requiredTools, composition, inputSchema, outputSchema].map((value) => `${this.#json(value)}\n`);
+      this.#rest = `",${this.#json(executor)},${inheritTools ?? null},${this.#json(outputKey)},${JSON.stringify(said ?? null)}]\n${lines.join('')}`;
+    }
+    // Names of agents hold nothing that JSON would write in another way.
+    this.#text += `["${path}${this.#rest}`;
+    for (const tool of ownTools ?? []) this.#text += `${canonicalJson(toolShape(tool))}\n`;
+    if (this.#text.length > FLUSH_AT) this.#flush();
     if (leader !== undefined) this.add(leader, `${path}/${leader.name}`);
     for (const child of children) this.add(child, `${path}/${child.name}`);
   }
@@ -105,7 +125,7 @@ class WholeMark {
     return this.#hash.digest('hex').slice(0, 16);
   }
 
-  #text(value: unknown): string {
+  #json(value: unknown): string {
     if (value === undefined) return 'null';
     let text = this.#texts.get(value);
     if (text === undefined) {
@@ -116,9 +136,8 @@ class WholeMark {
   }
 
   #flush(): void {
-    this.#hash.update(this.#pending.join('\n'));
-    this.#hash.update('\n');
-    this.#pending = [];
+    this.#hash.update(this.#text);
+    this.#text = '';
   }
 }
 

@@ -2,7 +2,7 @@ import type { AgentEvent, Bag, SessionStreamData } from '../../contracts/index.j
 import { textOf } from '../../kernel/content.js';
 import { FUNCTION_EXECUTOR } from '../../kernel/function-executor.js';
 import { createHistory, type History } from '../../kernel/history.js';
-import { beginLoopWatch, type LoopCarry, type LoopWatch } from '../../kernel/loop-watch.js';
+import { beginLoopWatch, isInLoop, type LoopCarry, type LoopWatch } from '../../kernel/loop-watch.js';
 import type { StateUpdate } from '../../kernel/state.js';
 import { lastSegment } from '../../kernel/thread-id.js';
 import { createUsageTally } from '../../kernel/usage.js';
@@ -69,6 +69,7 @@ export class ThreadFold implements ThreadPast {
   isTakenOver = false;
   questions: QuestionPast[] = [];
   readonly steers: Words[];
+  readonly heard = new Set<string>();
   stop: RunStop | undefined;
   ends: RunEnd | undefined;
   end: RunEnd | undefined;
@@ -188,6 +189,7 @@ export class ThreadFold implements ThreadPast {
         this.#note(event.kind, (event.data ?? {}) as Bag, at);
         break;
       case 'stream_end':
+        if (event.reason === 'completed' && this.turn?.calls.length === 0 && isInLoop(this)) this.#closeTurn();
         this.end = { reason: event.reason, data: event.data ?? {} };
         this.parent?.tally.addTally(this.tally);
         this.#handOnWords();
@@ -201,6 +203,7 @@ export class ThreadFold implements ThreadPast {
   #words(event: AgentEvent): void {
     const taken = foldWords(this.steers, event);
     if (taken === undefined) return;
+    if (event.type === 'message') this.heard.add(taken);
     for (let fold: ThreadFold | undefined = this; fold !== undefined; fold = fold.parent) {
       const at = fold.steers.findIndex(({ steerId }) => steerId === taken);
       if (at < 0) continue;
@@ -265,7 +268,7 @@ export class ThreadFold implements ThreadPast {
     const { turn } = this;
     if (turn === undefined || turn.isWhole) return;
     turn.isWhole = true;
-    if (turn.calls.length === 0) return;
+    if (turn.calls.length === 0 && !(turn.spoke && isInLoop(this))) return;
     this.loops ??= beginLoopWatch(this);
     this.loops.turn(
       turn.spoke ? this.lastText : undefined,

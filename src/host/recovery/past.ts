@@ -98,6 +98,7 @@ export interface ThreadPast {
   questions: QuestionPast[];
   /** What was said to it and nobody has taken yet. */
   readonly steers: Words[];
+  readonly heard: ReadonlySet<string>;
   /** It was being stopped. */
   stop: RunStop | undefined;
   /** What its run ends with, once its output has been written to the state. */

@@ -3,12 +3,12 @@ import { textOf } from '../../kernel/content.js';
 import { FUNCTION_EXECUTOR } from '../../kernel/function-executor.js';
 import { errorResult } from '../../kernel/tool-result.js';
 import { createUsageTally } from '../../kernel/usage.js';
-import { endRun, stopRun } from '../end-run.js';
+import { abortStop, endRun, stopRun } from '../end-run.js';
 import { createExecutor } from '../executors.js';
 import { watchLoops } from '../loop-watch.js';
 import { tellOtherExecutor } from '../run-start.js';
 import { publish } from '../session-tree.js';
-import type { RunRecord, Thread } from '../thread.js';
+import type { RunRecord, RunStop, Thread } from '../thread.js';
 import type { CallPast, QuestionPast, ThreadPast, TurnPast } from './past.js';
 import { callsOf } from './recover-call.js';
 import type { Recovery } from './recovery.js';
@@ -23,6 +23,7 @@ export function givePast(thread: Thread, past: ThreadPast): void {
   thread.spentUsd = past.spentUsd;
   thread.spentTokens = past.spentTokens;
   thread.steers.push(...past.steers);
+  if (past.heard.size > 0) thread.heard = new Set(past.heard);
   if (past.hadSideEffects) thread.hadSideEffects = true;
   if (thread.parent !== undefined && thread.tree.hasState) {
     thread.state = thread.parent.state.restored(past.values, past.updates);
@@ -41,12 +42,28 @@ export function resumeRun(thread: Thread, past: ThreadPast): void {
   thread.run = run;
   tree.host.lifecycle?.resume(thread);
   if (past.began !== undefined) tellOtherExecutor(thread, past.began);
-  const { stop } = past;
+  const stop = past.stop ?? stopAbove(thread);
   for (const call of past.lost)
     closeCall(thread, call, 'the process ended before it was answered, or its answer was lost');
-  // First: what is being stopped begins nothing more.
-  if (stop !== undefined) recovery.onBegin(() => stopRun(thread, stop));
+  if (stop !== undefined) stopFirst(thread, run, stop, recovery);
   thread.actor.send({ type: 'session.message' });
+}
+
+/** What is being stopped begins nothing more. A composition knows it before it hears of children that had ended by it. */
+function stopFirst(thread: Thread, run: RunRecord, stop: RunStop, recovery: Recovery): void {
+  const isTold = thread.agent.behaviour === 'turn';
+  if (!isTold) run.stop = stop;
+  recovery.onBegin(() => {
+    if (thread.run !== run) return;
+    if (!isTold) run.stop = undefined;
+    stopRun(thread, stop);
+  });
+}
+
+/** Of a thread below one that is being stopped. */
+function stopAbove({ parent }: Thread): RunStop | undefined {
+  const stop = parent?.run?.stop;
+  return stop && abortStop(stop.data.reason ?? stop.reason, stop.data.by ?? 'host');
 }
 
 function recordOf(thread: Thread, past: ThreadPast, input: AgentEvent<'message'>): RunRecord {

@@ -6,11 +6,11 @@ import type { HostCore } from '../host-core.js';
 import { announce, begin, isOpen, prepare } from '../open-session.js';
 import { resumeOptionFaults } from '../option-keys.js';
 import { assertAgent, type Past, readPast } from '../recover-idle.js';
-import { publish } from '../session-tree.js';
 import type { CompiledAgent, RunEnd, Tree } from '../thread.js';
 import type { ResumeOptions, RunOptions } from '../types.js';
 import { assertUndamaged, damageIn } from './damage.js';
-import { assertDefinition, changesSince, type DefinitionMark, readMark } from './definition-mark.js';
+import { assertDefinition, type DefinitionMark, readMark } from './definition-mark.js';
+import { agreeOnDefinition, publishMigrated } from './migrate.js';
 import type { ThreadPast } from './past.js';
 import { givePast, resumeRun } from './rebuild.js';
 import { RECOVERY_SCHEMA } from './recover-call.js';
@@ -88,8 +88,8 @@ async function take(host: HostCore, handle: SessionHandle, options: ResumeOption
   if (run.root.input === undefined) throw notBegun(handle.id);
   await handle.lock?.();
   await readSchemas(run.root);
-  const migrated =
-    options.migrate === undefined ? undefined : await migrate(compiled, past, logged.mark, options.migrate);
+  const { migrate } = options;
+  const migrated = await agreeOnDefinition(handle.id, compiled, { past, mark: logged.mark, migrate });
   return rebuild(host, compiled, { handle, past, options: runOptions, root: run.root, migrated });
 }
 
@@ -126,10 +126,7 @@ function rebuild(
     kind: 'broken',
     tree,
     rebuild() {
-      if (migrated !== undefined) {
-        const _meta = { migrated: true };
-        publish(tree.root, { type: 'session_update', stateDelta: migrated, source: 'host', _meta });
-      }
+      if (migrated !== undefined) publishMigrated(tree.root, migrated);
       resumeRun(tree.root, root);
     },
     begin: () => recovery.begin(),
@@ -173,25 +170,6 @@ function runOptionsOf(given: ResumeOptions, logged: Logged): RunOptions {
   };
   if (kept.length + tools.length > 0) options.tools = [...tools, ...kept];
   return options;
-}
-
-async function migrate(
-  compiled: CompiledAgent,
-  past: Past,
-  before: DefinitionMark | undefined,
-  take: NonNullable<ResumeOptions['migrate']>,
-): Promise<Bag | undefined> {
-  const changes = before === undefined ? [] : changesSince(before, compiled);
-  if (changes.length === 0) return undefined;
-  const state = await take({
-    ...(before?.version !== undefined && { from: before.version }),
-    changes,
-    state: structuredClone(past.state),
-  });
-  if (state === undefined) return undefined;
-  for (const key of Object.keys(past.state)) delete past.state[key];
-  Object.assign(past.state, state);
-  return state;
 }
 
 /** An answer is judged where it is given: what judges it is there before the question is open again. */

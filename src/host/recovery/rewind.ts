@@ -6,9 +6,11 @@ import type { HostCore } from '../host-core.js';
 import { announce, isOpen } from '../open-session.js';
 import { threadsFrom } from '../session-tree.js';
 import type { Tree } from '../thread.js';
+import type { RewindOptions } from '../types.js';
 import { dropArtifacts } from './artifacts.js';
 import { assertUndamaged } from './damage.js';
 import { appendEvent, appendNote } from './note.js';
+import { type Restored, restoreFiles } from './restore-files.js';
 import { filesWrittenSince } from './settled.js';
 
 /**
@@ -18,20 +20,28 @@ import { filesWrittenSince } from './settled.js';
  * Rejects with `SESSION_NOT_FOUND`, `SESSION_LOCKED`, `SESSION_BUSY` while a model call is in flight, `INVALID_OPTION`
  * for a position that the log does not have, or where the store cannot cut.
  */
-export async function rewindSession(host: HostCore, sessionId: string, { to }: { to: number }): Promise<void> {
+export async function rewindSession(host: HostCore, sessionId: string, options: RewindOptions): Promise<void> {
   assertSessionId(sessionId);
   if (host.opening.has(sessionId)) throw isOpen(sessionId);
   const tree = host.trees.get(sessionId);
   if (tree !== undefined) assertNoModelCall(tree);
-  await announce(host, sessionId, rewindNow(host, sessionId, tree, to));
+  await announce(host, sessionId, rewindNow(host, sessionId, tree, options));
 }
 
-async function rewindNow(host: HostCore, sessionId: string, tree: Tree | undefined, to: number): Promise<void> {
+async function rewindNow(
+  host: HostCore,
+  sessionId: string,
+  tree: Tree | undefined,
+  options: RewindOptions,
+): Promise<void> {
+  const { to, restoreFiles: root } = options;
   await host.closing.get(sessionId);
   const handle = tree === undefined ? await host.store.load(sessionId) : tree.handle;
   if (handle === undefined) throw cannotCut(sessionId, 'it is in no store');
   try {
     const events = await eventsOf(handle, tree);
+    // Its run has ended meanwhile, and with it the session in this host.
+    if (tree?.isClosed) return await rewindNow(host, sessionId, undefined, options);
     if (events.length === 0) assertUndamaged(handle, 'there is nothing to take back');
     assertPosition(sessionId, events, to);
     if (handle.truncate === undefined) throw cannotCut(sessionId, 'its store cannot cut a log');
@@ -41,14 +51,27 @@ async function rewindNow(host: HostCore, sessionId: string, tree: Tree | undefin
     } else await handle.lock?.();
     const files = filesWrittenSince(events, to);
     await handle.truncate(to);
+    const { artifacts } = host.store;
+    const told =
+      root === undefined
+        ? undefined
+        : await restoreFiles(events, to, { sessionId, root, artifacts, restoreFile: host.restoreFile });
     await dropArtifacts(host.store.artifacts, sessionId, events, to);
-    const written = files.length === 0 ? '' : `; files written since stay as they are: ${files.join(', ')}`;
-    const text = `the session was taken back to ${to}${written}`;
-    await appendNote(host, handle, { code: 'REWOUND', severity: 'info', text, to, files });
+    const text = `the session was taken back to ${to}${filesToText(files, told)}`;
+    await appendNote(host, handle, { code: 'REWOUND', severity: 'info', text, to, files, ...told });
   } finally {
     // Of a tree that goes on it is still the writer.
     if (tree === undefined || tree.handle === undefined) await handle.close();
   }
+}
+
+function filesToText(files: readonly string[], told: Restored | undefined): string {
+  if (files.length === 0) return '';
+  if (told === undefined) return `; files written since stay as they are: ${files.join(', ')}`;
+  const { restored, left } = told;
+  const back = restored.length === 0 ? '' : `; put back: ${restored.join(', ')}`;
+  const not = left.map(({ path, why }) => `${path} (${why})`).join(', ');
+  return left.length === 0 ? back : `${back}; left as they are: ${not}`;
 }
 
 async function eventsOf(handle: SessionHandle, tree: Tree | undefined): Promise<AgentEvent[]> {

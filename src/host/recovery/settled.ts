@@ -38,4 +38,4 @@ export function filesWrittenSince(events: Iterable<AgentEvent>, after: number): 
 }
 
 const WRITING = new Set<unknown>(['edit', 'delete', 'move']);
-const isWriting = ({ annotations }: AgentEvent<'tool_request'>) => WRITING.has(annotations?.category);
+export const isWriting = ({ annotations }: AgentEvent<'tool_request'>) => WRITING.has(annotations?.category);

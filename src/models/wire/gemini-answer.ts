@@ -165,12 +165,17 @@ function toPart(part: GeminiAnswerPart): ContentPart | undefined {
       type: 'code',
       language: (part.executableCode.language ?? '').toLowerCase(),
       code: part.executableCode.code ?? '',
-      ...meta,
+      _meta: { ...meta._meta, providerExecuted: true },
     };
   }
   if (part.codeExecutionResult) {
     const { outcome, output = '' } = part.codeExecutionResult;
-    return { type: 'code_result', output, exitCode: outcome === 'OUTCOME_OK' ? 0 : 1, ...meta };
+    return {
+      type: 'code_result',
+      output,
+      exitCode: outcome === 'OUTCOME_OK' ? 0 : 1,
+      _meta: { ...meta._meta, providerExecuted: true },
+    };
   }
   // A signature may come alone: it belongs to the answer and has to go back.
   const text = part.text ?? '';

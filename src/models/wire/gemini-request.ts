@@ -4,6 +4,7 @@ import { argsObject, type MediaPart, partText, splitResponse } from '../../kerne
 import { createWireNames, type WireNames } from '../../kernel/wire-names.js';
 import { toGeminiParameters, toGeminiSchema } from './gemini-schema.js';
 import { pairMessages } from './pairing.js';
+import { noSuchTool, partTools } from './provider-tools.js';
 import { offeredTools } from './tool-choice.js';
 
 /** A part as Gemini has it; exactly one of its fields beside `thought` and `thoughtSignature`. */
@@ -52,17 +53,21 @@ const RESERVED = new Set([
 
 /** The request in Gemini's form; the given one is not touched. */
 export function toGeminiRequest(request: ModelRequest): GeminiRequest {
-  const tools = offeredTools(request);
+  const { functions: tools, provided } = partTools(offeredTools(request));
   const names = createWireNames([...tools.map((tool) => tool.name), ...namesInHistory(request.messages)]);
   const { system, contents } = toContents(request, names);
   const config: Fields = { ...toGeneration(request.config ?? {}) };
   if (system !== '') config.systemInstruction = system;
+  if (provided.length > 0) config.tools = provided.map(toProvided);
   if (tools.length > 0) {
-    config.tools = [{ functionDeclarations: tools.map((tool) => toDeclaration(tool, names)) }];
+    config.tools = [
+      { functionDeclarations: tools.map((tool) => toDeclaration(tool, names)) },
+      ...((config.tools as Fields[] | undefined) ?? []),
+    ];
     const functionCallingConfig = toCallingConfig(request, tools, names);
     if (functionCallingConfig) config.toolConfig = { functionCallingConfig };
-  } else if (request.outputSchema !== undefined) {
-    // Together with functions a response schema is refused.
+  } else if (request.outputSchema !== undefined && provided.length === 0) {
+    // Together with tools a response schema is refused.
     config.responseMimeType = 'application/json';
     config.responseSchema = toGeminiSchema(request.outputSchema, 'the output schema');
   }
@@ -156,6 +161,19 @@ function toStruct(value: unknown): Fields {
 function hasRef(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
   return Object.hasOwn(value, '$ref') || Object.values(value).some(hasRef);
+}
+
+/** What Gemini runs itself, by its name there. */
+const PROVIDED: ReadonlyMap<string, string> = new Map([
+  ['google_search', 'googleSearch'],
+  ['code_execution', 'codeExecution'],
+  ['url_context', 'urlContext'],
+]);
+
+function toProvided(name: string): Fields {
+  const key = PROVIDED.get(name);
+  if (key === undefined) throw noSuchTool(name, [...PROVIDED.keys()]);
+  return { [key]: {} };
 }
 
 function toDeclaration(tool: ToolDescriptor, names: WireNames): Fields {

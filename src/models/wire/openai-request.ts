@@ -10,6 +10,7 @@ import { argsObject, type MediaPart, partText, splitResponse } from '../../kerne
 import { createWireNames, type WireNames } from '../../kernel/wire-names.js';
 import { toOpenAiParameters, toResponseFormat } from './openai-schema.js';
 import { pairMessages } from './pairing.js';
+import { noSuchTool, partTools } from './provider-tools.js';
 import { readReasoning } from './reasoning-details.js';
 import { offeredTools } from './tool-choice.js';
 
@@ -56,7 +57,8 @@ const RESERVED = new Set([
 
 /** The body of a chat completion, without the model's name; the given request is not touched. */
 export function toChatRequest(request: ModelRequest, dialect: ChatDialect): ChatRequest {
-  const tools = offeredTools(request);
+  const { functions: tools, provided } = partTools(offeredTools(request));
+  if (provided[0] !== undefined) throw noSuchTool(provided[0], []);
   const names = createWireNames([...tools.map((tool) => tool.name), ...namesInHistory(request.messages)]);
   const body: Fields = {
     messages: toChatMessages(request, names, dialect),

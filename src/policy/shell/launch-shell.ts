@@ -46,6 +46,8 @@ const OTHER_STARTERS: ReadonlySet<string> = new Set([
   'entr',
   'at',
   'batch',
+  'newgrp',
+  'sg',
   'capsh',
   'bwrap',
   'proot',
@@ -87,7 +89,7 @@ export function launchShell(program: string, words: readonly ShellWord[]): Launc
       return at === 1 ? launchJoined(words.slice(1), 'sh', false) : notKnown('what watch runs is not known');
     }
     default:
-      if (!OTHER_STARTERS.has(program) || words.length === 1) return undefined;
+      if (!OTHER_STARTERS.has(program)) return undefined;
       return { ...notKnown(`what ${program} runs is not known`), ...givenText(words) };
   }
 }

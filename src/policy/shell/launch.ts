@@ -176,6 +176,8 @@ function launchWith(program: string, launcher: Launcher, words: readonly ShellWo
   if (words.slice(1, at).some(({ many }) => many !== 'one')) {
     return notKnown(`what ${program} starts is known only when it runs`);
   }
+  // Many of those that do more start a shell by themselves.
+  if (command.length === 0 && isMore) return notKnown(`what ${program} starts is not known`);
   if (command.length === 0 && !appends) return undefined;
   const started = appends ? withInput(command.length === 0 ? [plainWord('echo')] : command, replaced) : command;
   return { commands: [started], assigns: set, passesOn: !isMore };

@@ -1,8 +1,13 @@
 import { programOf, type ShellWord } from './command.js';
 import { mayBeOption, type Reach } from './reach-options.js';
 
-const HARMLESS = /^(?:-[uBOEsIVwW]+|--version|--help|-v|-h|--check|--no-warnings|--enable-source-maps|--test|--watch)$/;
-
+const HARMLESS = /^(?:-[wv]|--version|--help|-h|--check|--no-warnings|--enable-source-maps|--test|--watch)$/;
+/** Of Python, letters without a value; `W` takes the rest of its word, or the next one. */
+const PYTHON = /^(?:python|pypy)[\d.]*$/;
+const PYTHON_FLAGS = /^-[uBOEsSIVqvbdR]+$/;
+const PYTHON_WARNS = /^-[uBOEsSIVqvbdR]*W/;
+/** The next word is its value. */
+const VALUED = /^(?:-[XWIrC]|--(?:require|import|loader|experimental-loader|conditions|env-file|title))$/;
 const GIVES_CODE = new Set(['deno eval', 'deno repl', 'deno x', 'bun x', 'bun exec', 'bun repl']);
 /** Programs that are given no code by their words, as little as a script is. */
 const PLAIN_MODULES = new Set(
@@ -17,6 +22,7 @@ const PLAIN_MODULES = new Set(
  */
 export function reachInterpreter(words: readonly ShellWord[]): Reach[] {
   const reaches: Reach[] = [];
+  const isPython = PYTHON.test(programOf(words) ?? '');
   for (let at = 1; at < words.length; at++) {
     const word = words[at] as ShellWord;
     const { value, head, text } = word;
@@ -27,11 +33,17 @@ export function reachInterpreter(words: readonly ShellWord[]): Reach[] {
       return [...reaches, { at, option: text }];
     if (GIVES_CODE.has(`${programOf(words)} ${value}`)) return [...reaches, { at, option: text }];
     if (!head.startsWith('-')) return reaches;
+    if (isPython && PYTHON_FLAGS.test(value ?? '')) continue;
+    if (isPython && value !== undefined && PYTHON_WARNS.test(value)) {
+      if (value.endsWith('W')) at++;
+      continue;
+    }
     if (!HARMLESS.test(value ?? '')) {
       const module = value === '-m' ? words[at + 1]?.value : undefined;
       const isPlain = module !== undefined && PLAIN_MODULES.has(module);
       reaches.push({ at, option: head.split('=', 1)[0] as string, ...(isPlain && { startsNothing: true }) });
       if (isPlain) return reaches;
+      if (value !== undefined && VALUED.test(value)) at++;
     }
   }
   return [...reaches, { at: words.length, option: 'its input' }];

@@ -114,13 +114,14 @@ function setsForMake(words: readonly ShellWord[]): Reach[] {
 
 /** A query only reads or writes data, unless it is an order of the program, or loads or writes files. */
 function queries(words: readonly ShellWord[]): Reach[] {
-  return operandsOf(words)
-    .slice(1)
-    .map((at) => {
-      const { value } = words[at] as ShellWord;
-      const isPlain = value !== undefined && !/^\s*\.|\n\s*\.|load_extension|\bedit\s*\(|fts3_tokenizer/i.test(value);
-      return { ...reachAt(words, at), ...(isPlain && NOTHING) };
-    });
+  const [, ...given] = operandsOf(words);
+  // Without a query it takes orders from its input.
+  if (given.length === 0 && words[1]?.value !== '--version') return [{ at: words.length, option: 'its input' }];
+  return given.map((at) => {
+    const { value } = words[at] as ShellWord;
+    const isPlain = value !== undefined && !/^\s*\.|\n\s*\.|load_extension|\bedit\s*\(|fts3_tokenizer/i.test(value);
+    return { ...reachAt(words, at), ...(isPlain && NOTHING) };
+  });
 }
 
 const SSH_VALUED = 'bcilmpBQWoFSEIDJLReOw';

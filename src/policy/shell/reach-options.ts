@@ -12,6 +12,8 @@ export interface Reach {
   readonly startsNothing?: true;
   /** The text that a shell is given by it: its commands stand in the list as well. */
   readonly runs?: string;
+  /** The program puts words of its own behind that text. */
+  readonly appends?: true;
 }
 
 export interface OptionTable {
@@ -42,9 +44,9 @@ export function optionReaches(words: readonly ShellWord[], table: OptionTable, f
     const word = words[at] as ShellWord;
     if (word.value === '--' && table.isEndless !== true) break;
     if (words[at + 1]?.many === 'one' && table.takesNext?.includes(word.head)) at++;
-    const found = optionIn(word, table);
-    if (found !== undefined) reaches.push(reachBy(found, at, words, table));
-    else if (mayBeOption(word)) {
+    const found = optionsIn(word, table);
+    for (const option of found) reaches.push(reachBy(option, at, words, table));
+    if (found.length === 0 && mayBeOption(word)) {
       reaches.push({ at, option: word.text, maybe: true, ...(table.writing === 'all' && { startsNothing: true }) });
     }
   }
@@ -63,28 +65,36 @@ interface Option {
   readonly valueFrom: number;
 }
 
-function optionIn({ head }: ShellWord, table: OptionTable): Option | undefined {
-  if (!head.startsWith('-') || head === '-') return undefined;
+/** The options of a table in one word; of several letters the first, and the first that may start something. */
+function optionsIn({ head }: ShellWord, table: OptionTable): Option[] {
+  if (!head.startsWith('-') || head === '-') return [];
   const { short = '', valued = '', long = [], exact = [] } = table;
   const named = head.split('=', 1)[0] as string;
-  if (exact.includes(named)) return { option: named, valueFrom: named.length + 1 };
+  if (exact.includes(named)) return [{ option: named, valueFrom: named.length + 1 }];
   if (head.startsWith('--')) {
     const name = named.slice(2);
     const meant =
       name === '' ? undefined : (long.find((one) => one === name) ?? long.find((one) => one.startsWith(name)));
-    return meant === undefined ? undefined : { option: `--${meant}`, valueFrom: named.length + 1 };
+    return meant === undefined ? [] : [{ option: `--${meant}`, valueFrom: named.length + 1 }];
   }
+  const found: Option[] = [];
   for (let at = 1; at < head.length; at++) {
     const letter = head[at] as string;
-    if (short.includes(letter)) return { option: `-${letter}`, valueFrom: at + 1 };
-    if (valued.includes(letter)) return undefined;
+    const option = { option: `-${letter}`, valueFrom: at + 1 };
+    if (short.includes(letter)) {
+      const isWriting = onlyWrites(option.option, table);
+      if (found.length === 0 || !isWriting) found.push(option);
+      if (!isWriting) break;
+    } else if (valued.includes(letter)) break;
   }
-  return undefined;
+  return found;
 }
 
+const onlyWrites = (option: string, { writing, starting }: OptionTable): boolean =>
+  writing === 'all' ? starting?.includes(option) !== true : writing?.includes(option) === true;
+
 function reachBy({ option, valueFrom }: Option, at: number, words: readonly ShellWord[], table: OptionTable): Reach {
-  const isWriting = table.writing === 'all' ? !table.starting?.includes(option) : table.writing?.includes(option);
-  if (isWriting) return { at, option, startsNothing: true };
+  if (onlyWrites(option, table)) return { at, option, startsNothing: true };
   if (!table.commands?.includes(option)) return { at, option };
   const { value, head } = words[at] as ShellWord;
   const isAttached = head.length > valueFrom || head[valueFrom - 1] === '=';
@@ -94,8 +104,8 @@ function reachBy({ option, valueFrom }: Option, at: number, words: readonly Shel
 }
 
 /** What a program hands to a shell, with words of its own behind it. */
-export const runsOf = (text: string | undefined): Pick<Reach, 'runs'> =>
-  text === undefined || text.trim() === '' ? {} : { runs: `${text} "$@"` };
+export const runsOf = (text: string | undefined): Pick<Reach, 'runs' | 'appends'> =>
+  text === undefined || text.trim() === '' ? {} : { runs: text, appends: true };
 
 /** Whether something is started by it that is not seen among the commands of the line. */
 export const startsUnseen = ({ startsNothing, runs }: Reach): boolean => startsNothing !== true && runs === undefined;

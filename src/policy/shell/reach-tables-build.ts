@@ -7,6 +7,12 @@ const MAKE: OptionTable = {
   long: list('file makefile directory eval include-dir'),
   writing: list('-C -I --directory --include-dir'),
 };
+const TEX: OptionTable = {
+  exact: list(
+    '-shell-escape -enable-write18 --shell-escape --enable-write18 -lua --lua -output-directory --output-directory',
+  ),
+  writing: list('-output-directory --output-directory'),
+};
 const C_COMPILER: OptionTable = {
   short: 'oB',
   valued: 'DIWflLmUOgx',
@@ -24,6 +30,9 @@ const DOCKER: OptionTable = {
 export const BUILD_TABLES: readonly (readonly [string, OptionTable])[] = [
   ['make', MAKE],
   ['gmake', MAKE],
+  ['rake', { short: 'efrIp', long: list('execute execute-print execute-continue rakefile require libdir') }],
+  ['cmake', { short: 'PE', valued: 'DUGTABSCW' }],
+  ...['tex', 'latex', 'pdftex', 'pdflatex', 'xelatex', 'lualatex', 'luatex'].map((name) => [name, TEX] as const),
   ['ninja', { short: 'fC', writing: ['-C'] }],
   [
     'npm',
@@ -98,6 +107,7 @@ export const BUILD_TABLES: readonly (readonly [string, OptionTable])[] = [
     'pytest',
     {
       short: 'pco',
+      valued: 'kmrnW',
       long: list(
         'junitxml junit-xml basetemp rootdir confcutdir resultlog report-log debug cov-report html override-ini',
       ),
@@ -121,7 +131,7 @@ export const BUILD_TABLES: readonly (readonly [string, OptionTable])[] = [
   ['vitest', { long: list('outputFile update'), short: 'u', writing: 'all' }],
   ['docker', DOCKER],
   ['podman', DOCKER],
-  ['kubectl', { short: 'k', long: list('kubeconfig kustomize'), writing: list('-k --kustomize') }],
+  ['kubectl', { short: 'k', valued: 'lnofc', long: list('kubeconfig kustomize'), writing: list('-k --kustomize') }],
   [
     'terraform',
     {

@@ -5,7 +5,7 @@ const list = (text: string): readonly string[] => text.split(' ');
 
 const SSH: OptionTable = { short: 'oFSEID', valued: 'bcilmpBQW', writing: ['-E', '-D'] };
 const EDITOR: OptionTable = {
-  short: 'cSsuUwWiVeE',
+  short: 'clSsuUwWiVeE',
   long: list('cmd startuptime listen remote server headless eval load funcall execute batch script'),
 };
 /** They only write, or work elsewhere. */
@@ -23,6 +23,7 @@ export const OPTION_TABLES: ReadonlyMap<string, OptionTable> = new Map<string, O
       commands: ['--compress-program'],
     },
   ],
+  ['cpio', { short: 'FOEI', long: list('rsh-command file pattern-file'), writing: list('-E -I --pattern-file') }],
   ['shuf', writes({ short: 'o', long: ['output'] })],
   ['tree', writes({ short: 'oR', valued: 'LPI', long: ['output'] })],
   ['split', { long: ['filter'], commands: ['--filter'] }],
@@ -68,6 +69,7 @@ export const OPTION_TABLES: ReadonlyMap<string, OptionTable> = new Map<string, O
       commands: list('-P -H --pager --html'),
     },
   ],
+  ['delta', { long: ['pager'], commands: ['--pager'] }],
   ['bat', { long: ['pager'], commands: ['--pager'] }],
   ['batcat', { long: ['pager'], commands: ['--pager'] }],
   ['vi', EDITOR],
@@ -125,7 +127,7 @@ export const OPTION_TABLES: ReadonlyMap<string, OptionTable> = new Map<string, O
       short: 'TO',
       long: list('unzip-command test output-file out'),
       exact: ['-TT'],
-      writing: list('-T -O --test --output-file --out'),
+      writing: list('-O --output-file --out'),
       commands: list('-TT --unzip-command'),
     },
   ],
@@ -159,7 +161,7 @@ export const OPTION_TABLES: ReadonlyMap<string, OptionTable> = new Map<string, O
     },
   ],
   ['pygmentize', { short: 'ox', long: ['load-from-file'], writing: ['-o'] }],
-  ['dot', { short: 'oOl', writing: list('-o -O') }],
+  ['dot', { short: 'oOl', valued: 'TKGNE', writing: list('-o -O') }],
   ['gs', { short: 'o', exact: list('-sOutputFile') }],
   ['exiftool', { short: 'ow', exact: list('-config -if -execute'), writing: list('-o -w') }],
   ['ctags', { short: 'of', long: list('options tag-file'), writing: list('-o -f') }],
@@ -200,6 +202,10 @@ export const OPTION_TABLES: ReadonlyMap<string, OptionTable> = new Map<string, O
     { short: 'e', long: list('execute tee pager init-command plugin-dir'), writing: ['--tee'], commands: ['--pager'] },
   ],
   ['ip', { short: 'b', exact: list('-batch -force') }],
+  ['dpkg', { long: list('pre-invoke post-invoke admindir instdir root') }],
+  ['rpm', { short: 'E', long: list('eval pipe define macros rcfile load dbpath root') }],
+  ['mongo', { long: ['eval'] }],
+  ['mongosh', { long: ['eval'] }],
   ['apt', { short: 'oc', long: list('option config-file') }],
   ['apt-get', { short: 'oc', long: list('option config-file') }],
   [

@@ -10,10 +10,19 @@ export interface FileFacts {
   isFile(): boolean;
 }
 
+/** Names on a machine: each is held by one process at a time, and free in the moment that process dies. */
+export interface LivingPort {
+  /** Holds the name until what it resolves with is closed; undefined while it is held. */
+  hold(name: string): Promise<{ close(): void } | undefined>;
+  isHeld(name: string): Promise<boolean>;
+}
+
 /** What the stores ask of a file system, as Node's callback functions do it. Rejections carry the system's `code`. */
 export interface FilePort {
   /** Names the time between two starts of the machine, where it is not this one. */
   readonly boot?: string;
+  /** Names that one process at a time holds, where it is not this machine's processes that share the files. */
+  readonly living?: LivingPort;
   open(path: string, flags: string | number, mode?: number): Promise<number>;
   /** Resolves with the bytes written, which may be fewer. Without a position: at the end of what was opened to append. */
   write(fd: number, bytes: Uint8Array, position?: number | null): Promise<number>;

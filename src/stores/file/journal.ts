@@ -4,7 +4,7 @@ import { crc32 } from 'node:zlib';
 import { isSessionId } from '../../kernel/session-id.js';
 import { syncEach, type Written } from './commit.js';
 import { type FilePort, orMissing, replaceFile, syncDirectory, writeAll } from './file-port.js';
-import { addressOf, hold } from './living.js';
+import { livingOf } from './living.js';
 import type { Locks } from './lock.js';
 import { sessionFiles } from './session-files.js';
 
@@ -140,7 +140,7 @@ async function recoverAll(files: FilePort, root: string, directory: string, lock
     const token = name.replace(/\.log$/, '');
     if (token === name || token === locks.token || (await locks.isAlive(token))) continue;
     const path = join(directory, name);
-    const turn = await hold(addressOf(createHash('sha256').update(path).digest('hex').slice(0, 24)));
+    const turn = await livingOf(files).hold(createHash('sha256').update(path).digest('hex').slice(0, 24));
     if (turn === undefined) continue;
     try {
       const bytes = await orMissing(files.readFile(path));

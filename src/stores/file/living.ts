@@ -3,20 +3,20 @@ import { readFileSync, readlinkSync } from 'node:fs';
 import { connect, createServer, type Server } from 'node:net';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { codeOf } from './file-port.js';
+import { codeOf, type FilePort, type LivingPort } from './file-port.js';
 
 /**
  * A name on this machine that only one process can hold, and that is free in the moment that process dies: an abstract
  * socket on Linux, a named pipe on Windows, elsewhere a socket file that is probed.
  */
-export function addressOf(name: string): string {
+function addressOf(name: string): string {
   if (process.platform === 'linux') return `\0troupe-${name}`;
   if (process.platform === 'win32') return `\\\\.\\pipe\\troupe-${name}`;
   return join(tmpdir(), `troupe-${name}.sock`);
 }
 
 /** Holds the name until the server is closed; undefined while another process, or this one, holds it. */
-export function hold(address: string): Promise<Server | undefined> {
+function hold(address: string): Promise<Server | undefined> {
   return new Promise((resolve, reject) => {
     const server = createServer((socket) => socket.destroy());
     server.once('error', (error) => (codeOf(error) === 'EADDRINUSE' ? resolve(undefined) : reject(error)));
@@ -26,7 +26,7 @@ export function hold(address: string): Promise<Server | undefined> {
 }
 
 /** Whether somebody holds the name. */
-export function isHeld(address: string): Promise<boolean> {
+function isHeld(address: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(address);
     const end = (held: boolean) => {
@@ -38,6 +38,13 @@ export function isHeld(address: string): Promise<boolean> {
     socket.once('error', (error) => end(!['ECONNREFUSED', 'ENOENT', 'ENOTSOCK'].includes(String(codeOf(error)))));
   });
 }
+
+const onThisMachine: LivingPort = {
+  hold: (name) => hold(addressOf(name)),
+  isHeld: (name) => isHeld(addressOf(name)),
+};
+
+export const livingOf = ({ living }: FilePort): LivingPort => living ?? onThisMachine;
 
 /** Where names are seen: processes of another place cannot be asked whether they live. */
 export interface Standpoint {

@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
-import type { Server } from 'node:net';
 import { join } from 'node:path';
 import { TroupeError } from '../../kernel/errors.js';
-import { codeOf, type FilePort, orMissing, writeAll } from './file-port.js';
-import { addressOf, hold, isHeld, newToken, type Standpoint, standpoint } from './living.js';
+import { codeOf, type FilePort, type LivingPort, orMissing, writeAll } from './file-port.js';
+import { livingOf, newToken, type Standpoint, standpoint } from './living.js';
 
 /** What a lock says of who holds it. */
 interface Owner extends Standpoint {
@@ -35,11 +34,11 @@ export function createLocks(files: FilePort, root: string): Locks {
   const here = standpoint(files.boot);
   const directory = join(root, 'owners');
   const file = join(directory, `${token}.json`);
-  let server: Promise<Server | undefined> | undefined;
+  let server: Promise<unknown> | undefined;
   let ready: Promise<Owner> | undefined;
 
   const ask = async (): Promise<Owner> => {
-    server ??= hold(addressOf(token));
+    server ??= livingOf(files).hold(token);
     await server;
     await files.mkdir(directory, true);
     const { ino } = await files.factsAt(directory);
@@ -47,6 +46,8 @@ export function createLocks(files: FilePort, root: string): Locks {
     const fd = await files.open(file, 'w');
     try {
       await writeAll(files, fd, Buffer.from(`${JSON.stringify(owner)}\n`));
+      // A lock that says nothing after a loss of power would be waited for.
+      await files.datasync(fd);
     } finally {
       await files.close(fd);
     }
@@ -66,7 +67,8 @@ export function createLocks(files: FilePort, root: string): Locks {
     for (const name of await files.names(directory)) {
       if (name === `${token}.json` || !name.endsWith('.json')) continue;
       const other = await readOwner(files, join(directory, name));
-      if (other !== undefined && (await isDead(other, me))) await files.unlink(join(directory, name)).catch(() => {});
+      if (other !== undefined && (await isDead(other, me, livingOf(files))))
+        await files.unlink(join(directory, name)).catch(() => {});
     }
   }
 
@@ -98,7 +100,7 @@ export function createLocks(files: FilePort, root: string): Locks {
     async isAlive(other) {
       const { ino } = (await orMissing(files.factsAt(directory))) ?? { ino: 0 };
       const found = await readOwner(files, join(directory, `${other}.json`));
-      return found !== undefined && !(await isDead(found, { ...here, place: ino }));
+      return found !== undefined && !(await isDead(found, { ...here, place: ino }, livingOf(files)));
     },
     async take(sessionId, sessionDirectory) {
       const lock = join(sessionDirectory, 'lock');
@@ -106,7 +108,7 @@ export function createLocks(files: FilePort, root: string): Locks {
       const me = await owner();
       for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
         const held = await readOwner(files, lock);
-        if (held !== undefined && !(await isDead(held, me))) throw isLocked(sessionId, held, me, lock);
+        if (held !== undefined && !(await isDead(held, me, livingOf(files)))) throw isLocked(sessionId, held, me, lock);
         if (held === undefined && (await tie(lock))) return;
         // Where files cannot be linked, it may be half written.
         if (held === undefined && attempt < ATTEMPTS / 2) {
@@ -114,14 +116,14 @@ export function createLocks(files: FilePort, root: string): Locks {
           continue;
         }
         // One at a time takes over, and looks again once it is its turn.
-        const turn = await hold(addressOf(hashOf(lock)));
+        const turn = await livingOf(files).hold(hashOf(lock));
         if (turn === undefined) {
           await pause();
           continue;
         }
         try {
           const now = await readOwner(files, lock);
-          if (now !== undefined && !(await isDead(now, me))) continue;
+          if (now !== undefined && !(await isDead(now, me, livingOf(files)))) continue;
           await files.unlink(lock).catch(() => {});
           if (await tie(lock)) return;
         } finally {
@@ -138,7 +140,7 @@ export function createLocks(files: FilePort, root: string): Locks {
       const held = await readOwner(files, join(sessionDirectory, 'lock'));
       if (held === undefined) return false;
       const { ino } = await files.factsAt(directory);
-      return !(await isDead(held, { ...here, place: ino }));
+      return !(await isDead(held, { ...here, place: ino }, livingOf(files)));
     },
     async release(sessionDirectory) {
       await orMissing(files.unlink(join(sessionDirectory, 'lock')));
@@ -182,11 +184,11 @@ async function readOwner(files: FilePort, path: string): Promise<Owner | undefin
 }
 
 /** Whether the owner is known to be gone. Of one on another machine nothing is known. */
-async function isDead(owner: Owner, me: Standpoint & Pick<Owner, 'place'>): Promise<boolean> {
+async function isDead(owner: Owner, me: Standpoint & Pick<Owner, 'place'>, living: LivingPort): Promise<boolean> {
   if (owner.place !== me.place) return true;
   if (owner.host === me.host && owner.boot !== me.boot) return true;
   if (owner.host !== me.host || owner.network !== me.network) return false;
-  return !(await isHeld(addressOf(owner.token)));
+  return !(await living.isHeld(owner.token));
 }
 
 function isLocked(sessionId: string, owner: Owner, me: Owner, lock: string): TroupeError {

@@ -34,6 +34,17 @@ const toLine = (rest: string): string => `{"crc":"${crc32(rest).toString(16).pad
 
 export const headerLine = (header: LogHeader): string => toLine(JSON.stringify(header).slice(1));
 
+const HEADER_SHAPE = '{"crc":"........","troupe":"session-log"';
+
+/** Whether whoever made a log can have died while writing its first line, and has written nothing but that. */
+export function isHalfHeader(text: string): boolean {
+  if (text.includes('\n')) return false;
+  for (let at = 0; at < Math.min(text.length, HEADER_SHAPE.length); at++) {
+    if (HEADER_SHAPE[at] !== '.' && HEADER_SHAPE[at] !== text[at]) return false;
+  }
+  return true;
+}
+
 export const reserveLine = (toSeq: number): string => toLine(`"reserve":${toSeq}}`);
 
 export function eventLine(event: AgentEvent): string {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { Bag, SessionMetadata } from '../../contracts/index.js';
 import { type FilePort, replaceFile } from './file-port.js';
-import { addressOf, hold } from './living.js';
+import { livingOf } from './living.js';
 import type { StateEntry } from './scan-log.js';
 
 /** Keys that the sessions of an application, or of a user of it, have in common. */
@@ -109,7 +109,7 @@ class Shelf {
   async #writeAll(): Promise<void> {
     while (this.#waiting.length > 0) {
       await this.#files.mkdir(this.#directory, true);
-      const turn = await turnAt(this.#path);
+      const turn = await turnAt(this.#files, this.#path);
       try {
         const changes = this.#waiting;
         this.#waiting = [];
@@ -158,10 +158,10 @@ class Shelf {
 const TURN_RETRY_MS = 2;
 
 /** One process at a time reads, changes and writes a file. */
-async function turnAt(path: string): Promise<{ close(): void }> {
-  const address = addressOf(createHash('sha256').update(`shared ${path}`).digest('hex').slice(0, 24));
+async function turnAt(files: FilePort, path: string): Promise<{ close(): void }> {
+  const name = createHash('sha256').update(`shared ${path}`).digest('hex').slice(0, 24);
   for (;;) {
-    const turn = await hold(address);
+    const turn = await livingOf(files).hold(name);
     if (turn !== undefined) return turn;
     await new Promise((resolve) => setTimeout(resolve, TURN_RETRY_MS));
   }

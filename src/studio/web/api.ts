@@ -3,6 +3,8 @@ import type { Command, CommandResult, LogPage, Overview, SessionPlan, StreamMess
 /** As it stands in addresses. */
 const token = document.querySelector('meta[name=troupe-token]')?.getAttribute('content') ?? '';
 
+const AGAIN_MS = 2_000;
+
 /** What the server refuses, in its words. */
 export class Refusal extends Error {
   constructor(
@@ -40,35 +42,66 @@ export const fetchSteps = async (host: string, session: string, thread: string):
   (await ask<ToldSteps>(`${pathOf(host, session)}/steps?thread=${encodeURIComponent(thread)}`)).value;
 
 export const sendCommand = async (command: Command): Promise<CommandResult> =>
-  (await ask<CommandResult>('command', { method: 'POST', body: JSON.stringify(command) })).value;
+  (
+    await ask<CommandResult>('command', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(command),
+    })
+  ).value;
 
 export interface StreamListener {
   message<Name extends keyof StreamMessages>(name: Name, data: StreamMessages[Name], characters: number): void;
   connected(isConnected: boolean): void;
 }
 
+export interface StreamPlace {
+  readonly host: string;
+  readonly session: string;
+  readonly hearsSteps: boolean;
+  /** The position behind which it begins: asked each time that the stream is opened. */
+  after(): number;
+}
+
 /** Listens until it is called off; a lost connection is taken up again by itself, behind what was heard last. */
-export function openStream(
-  { host, session, after, hearsSteps }: { host: string; session: string; after: number; hearsSteps: boolean },
-  listener: StreamListener,
-): () => void {
+export function openStream({ host, session, hearsSteps, after }: StreamPlace, listener: StreamListener): () => void {
   const steps = hearsSteps ? '&steps=1' : '';
-  const source = new EventSource(`api/${pathOf(host, session)}/stream?after=${after}${steps}&token=${token}`);
-  for (const name of ['events', 'states', 'hears', 'resync'] as const)
-    source.addEventListener(name, ({ data }: MessageEvent<string>) => {
-      listener.message(name, JSON.parse(data) as StreamMessages[typeof name], data.length);
-    });
-  return watch(source, (isConnected) => listener.connected(isConnected));
+  const heard = ['events', 'states', 'hears', 'resync'] as const;
+  return keepOpen(
+    () => `${pathOf(host, session)}/stream?after=${after()}${steps}&`,
+    heard.map((name) => [
+      name,
+      (data) => listener.message(name, JSON.parse(data) as StreamMessages[typeof name], data.length),
+    ]),
+    (isConnected) => listener.connected(isConnected),
+  );
 }
 
 export function openOverview(tell: (overview: Overview) => void, connected: (is: boolean) => void): () => void {
-  const source = new EventSource(`api/overview/stream?token=${token}`);
-  source.addEventListener('overview', ({ data }: MessageEvent<string>) => tell(JSON.parse(data) as Overview));
-  return watch(source, connected);
+  const heard = (data: string) => tell(JSON.parse(data) as Overview);
+  return keepOpen(() => 'overview/stream?', [['overview', heard]], connected);
 }
 
-function watch(source: EventSource, connected: (is: boolean) => void): () => void {
-  source.addEventListener('open', () => connected(true));
-  source.addEventListener('error', () => connected(false));
-  return () => source.close();
+/** A browser tries again by itself where a connection broke off, but not where it was refused, by a server that starts, say. */
+function keepOpen(
+  path: () => string,
+  listeners: readonly (readonly [string, (data: string) => void])[],
+  connected: (is: boolean) => void,
+): () => void {
+  let source: EventSource;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const open = () => {
+    source = new EventSource(`api/${path()}token=${token}`);
+    for (const [name, hear] of listeners) source.addEventListener(name, ({ data }: MessageEvent<string>) => hear(data));
+    source.addEventListener('open', () => connected(true));
+    source.addEventListener('error', () => {
+      connected(false);
+      if (source.readyState === EventSource.CLOSED) timer = setTimeout(open, AGAIN_MS);
+    });
+  };
+  open();
+  return () => {
+    clearTimeout(timer);
+    source.close();
+  };
 }

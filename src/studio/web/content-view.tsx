@@ -6,25 +6,45 @@ import { DiffView, isDiff, JsonView, TextView } from './text-view.js';
 
 const PARTS = 200;
 
+export interface ContentViewProps {
+  readonly parts: readonly OpenContentPart[];
+  /** Characters of a text that are shown at first. */
+  readonly most?: number;
+}
+
 /** Parts of a message or of a result. Addresses in them are shown and lead nowhere. */
-export function ContentView({ parts }: { readonly parts: readonly OpenContentPart[] }): ReactNode {
+export function ContentView({ parts, most = 6_000 }: ContentViewProps): ReactNode {
   return (
     <>
       {parts.slice(0, PARTS).map((part, at) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: parts only ever come at the end
-        <PartView key={at} part={part} />
+        <PartView key={at} part={part} most={most} />
       ))}
       {parts.length > PARTS && <p className="quiet">{parts.length - PARTS} more parts are in the log.</p>}
     </>
   );
 }
 
-function PartView({ part }: { readonly part: OpenContentPart }): ReactNode {
+const MOST_DATA = 100_000;
+
+/** Data that stands in a text: an agent's typed input or output. */
+function dataIn(text: string): object | undefined {
+  if (text.length > MOST_DATA || !/^\s*\{[\s\S]*\}\s*$/.test(text)) return undefined;
+  try {
+    return JSON.parse(text) as object;
+  } catch {
+    return undefined;
+  }
+}
+
+function PartView({ part, most }: { readonly part: OpenContentPart; readonly most: number }): ReactNode {
   switch (part.type) {
     case 'text':
     case 'refusal': {
       const text = asText(part.text);
-      return isDiff(text) ? <DiffView diff={text} /> : <TextView text={text} className={part.type} />;
+      const data = dataIn(text);
+      if (data !== undefined) return <JsonView value={data} />;
+      return isDiff(text) ? <DiffView diff={text} /> : <TextView text={text} most={most} className={part.type} />;
     }
     case 'thought':
       return (

@@ -1,4 +1,4 @@
-import { type ReactNode, useLayoutEffect, useMemo, useRef, useState } from 'react';
+import { type ReactNode, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import { safeSvg } from './safe-svg.js';
 
 export interface DrawingViewProps {
@@ -10,7 +10,8 @@ export interface DrawingViewProps {
   readonly onRef?: (ref: string) => void;
 }
 
-const LEAST = 0.62;
+const LEAST = 0.56;
+const MOST = 1.25;
 const STEPS = [0.5, 0.75, 1, 1.25, 1.5, 2];
 
 /** A laid-out picture, as large as there is room or as one wants it. */
@@ -18,18 +19,36 @@ export function DrawingView({ source, label, update, onRef }: DrawingViewProps):
   const frame = useRef<HTMLDivElement>(null);
   const [zoom, setZoom] = useState<number>();
   const svg = useMemo(() => safeSvg(source), [source]);
+  const [room, setRoom] = useState({ width: 0, height: 0 });
   const width = Number(svg?.getAttribute('width') ?? 0);
+  const height = Number(svg?.getAttribute('height') ?? 0);
   useLayoutEffect(() => {
     if (svg !== undefined) frame.current?.replaceChildren(svg);
   }, [svg]);
   useLayoutEffect(() => {
-    if (svg === undefined) return;
-    svg.style.width = zoom === undefined ? '' : `${width * zoom}px`;
-    // Smaller it could not be read.
-    svg.style.minWidth = zoom === undefined ? `${width * LEAST}px` : '';
-    svg.style.maxWidth = zoom === undefined ? `max(${width * LEAST}px, min(100%, ${width * 1.25}px))` : 'none';
+    if (svg === undefined || room.width <= 0) return;
+    // Smaller it could not be read: then it is as wide as there is room, and goes on below.
+    const fitting = Math.min(MOST, room.width / width, room.height / height);
+    const wide = Math.max(LEAST, Math.min(1, room.width / width));
+    const size = `${width * (zoom ?? (fitting >= LEAST ? fitting : wide))}px`;
+    if (svg.style.width !== size) {
+      svg.style.width = size;
+      // What is lit stands elsewhere now: it is brought into sight like news.
+      for (const lit of svg.querySelectorAll('.lit')) lit.classList.remove('lit');
+    }
     update(svg);
   });
+  useEffect(() => {
+    const { current } = frame;
+    if (current === null || svg === undefined) return;
+    const observer = new ResizeObserver(() => {
+      const style = getComputedStyle(current);
+      const padding = Number.parseFloat(style.paddingLeft) * 2;
+      setRoom({ width: current.clientWidth - padding, height: current.clientHeight - padding });
+    });
+    observer.observe(current);
+    return () => observer.disconnect();
+  }, [svg]);
   if (svg === undefined) return <p className="empty">This picture cannot be shown.</p>;
   const near = zoom ?? 1;
   const larger = STEPS.find((step) => step > near);

@@ -43,8 +43,17 @@ export class SessionFeed {
     readonly host: string,
     readonly session: string,
   ) {
+    document.addEventListener('visibilitychange', this.#look);
     void this.#load();
   }
+
+  /** A page that nobody sees hears nothing: a browser keeps few connections to one server, for all its pages together. */
+  readonly #look = (): void => {
+    if (!this.#isListening) return;
+    if (document.visibilityState === 'visible') return this.#listenAnew();
+    this.#stop();
+    this.steps.hearsNoMore(this.segments.lastSeq);
+  };
 
   get model(): RunModel {
     return this.run.model;
@@ -59,6 +68,7 @@ export class SessionFeed {
 
   close(): void {
     this.#isClosed = true;
+    document.removeEventListener('visibilitychange', this.#look);
     this.#stop();
     cancelAnimationFrame(this.#frame);
   }
@@ -190,23 +200,26 @@ export class SessionFeed {
   #listen(): void {
     this.#isListening = true;
     const { host, session } = this;
-    const from = { host, session, after: this.segments.lastSeq, hearsSteps: this.#stepViews > 0 };
-    this.#stop = openStream(from, {
-      connected: (isConnected) => {
-        this.state = isConnected ? 'live' : 'lost';
-        if (!isConnected) this.steps.hearsNoMore(this.segments.lastSeq);
-        this.#changed();
-      },
-      message: (name, data, characters) => {
-        if (name === 'resync') this.#startAnew(data as { message?: unknown });
-        else if (name === 'events') this.#take(data as readonly AgentEvent[], characters);
-        else {
-          if (name === 'hears') this.steps.hearsFrom((data as StreamMessages['hears']).lastSeq);
-          else for (const step of data as readonly MachineStep[]) this.steps.add(step);
+    const hearsSteps = this.#stepViews > 0;
+    this.#stop = openStream(
+      { host, session, hearsSteps, after: () => this.segments.lastSeq },
+      {
+        connected: (isConnected) => {
+          this.state = isConnected ? 'live' : 'lost';
+          if (!isConnected) this.steps.hearsNoMore(this.segments.lastSeq);
           this.#changed();
-        }
+        },
+        message: (name, data, characters) => {
+          if (name === 'resync') this.#startAnew(data as { message?: unknown });
+          else if (name === 'events') this.#take(data as readonly AgentEvent[], characters);
+          else {
+            if (name === 'hears') this.steps.hearsFrom((data as StreamMessages['hears']).lastSeq);
+            else for (const step of data as readonly MachineStep[]) this.steps.add(step);
+            this.#changed();
+          }
+        },
       },
-    });
+    );
   }
 
   #startAnew({ message }: { message?: unknown }): void {

@@ -57,6 +57,7 @@ export function SessionView({ feed, route, hosts, go }: SessionViewProps): React
       <header className="session-head">
         <h1>{oneLine(listed?.title ?? listed?.agentName ?? model.threads['']?.agentName ?? '…', 100)}</h1>
         <code className="quiet">{feed.session}</code>
+        {hosts.length > 1 && host !== undefined && <span className="badge">{oneLine(host.name, 60)}</span>}
         <Totals model={model} now={now} />
         {feed.state === 'lost' && <span className="badge wait">connection lost, trying again</span>}
         {feed.state === 'loading' && <span className="badge">loading</span>}

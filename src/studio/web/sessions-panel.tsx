@@ -55,7 +55,12 @@ export function SessionsPanel({ hosts, host, session, now, onOpen }: SessionsPan
                 </li>
               ))}
             </ul>
-            {sessions.length === 0 && (
+            {one.fault !== undefined && (
+              <p className="empty fault" role="alert">
+                {oneLine(one.fault, 300)}
+              </p>
+            )}
+            {sessions.length === 0 && one.fault === undefined && (
               <p className="empty">{wanted === '' ? 'No session yet: start a run.' : 'No session is called that.'}</p>
             )}
             {sessions.length > most && (

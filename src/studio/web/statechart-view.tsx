@@ -162,5 +162,5 @@ function light(
     value === undefined || before === undefined ? [] : lastTransition(machine, before, value, arrows);
   for (const arrow of arrows) arrow.element.classList.toggle('lit', last.includes(arrow));
   if (isNews)
-    svg.querySelector(`[data-ref="${CSS.escape(innermost)}"]`)?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+    svg.querySelector(`[data-ref="${CSS.escape(innermost)}"]`)?.scrollIntoView({ block: 'center', inline: 'nearest' });
 }

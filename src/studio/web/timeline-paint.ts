@@ -120,7 +120,8 @@ function paintSpan(
   context.fillStyle = failed ? colours.bad : colours[kind];
   if (kind === 'wait') context.fillRect(start, y + LANE - 6, end - start, 3);
   else context.fillRect(start, kind === 'tool' ? y + 6 : y + 4, end - start, kind === 'tool' ? LANE - 12 : LANE - 8);
-  if (kind === 'wait' || end - start < 60) return;
+  // A letter or two would say nothing.
+  if (kind === 'wait' || end - Math.max(NAMES, start) < 60) return;
   context.save();
   context.beginPath();
   context.rect(Math.max(NAMES, start), y, end - Math.max(NAMES, start) - 4, LANE);

@@ -143,7 +143,7 @@ export function TimelineView({ feed, model, threadId, seq, now, onThread }: Time
     <div className="timeline">
       <div className="view-tools" ref={legend}>
         <span className="swatch model" /> model <span className="swatch tool" /> tool <span className="swatch wait" />{' '}
-        waits for a person <span className="swatch ok" /> <span className="swatch bad" /> end{' '}
+        waits for you <span className="swatch ok" /> <span className="swatch bad" /> end{' '}
         <span className="swatch select" />
         <span className="grow" />
         <button type="button" aria-label="Zoom out" onClick={() => zoom(1.4)}>

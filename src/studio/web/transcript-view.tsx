@@ -1,4 +1,5 @@
 import { memo, type ReactNode, useMemo, useRef } from 'react';
+import type { LogGap } from '../../contracts/index.js';
 import { oneLine } from './clipped.js';
 import { ContentView } from './content-view.js';
 import { clockText, durationText, standingOf } from './figures.js';
@@ -44,7 +45,16 @@ export function TranscriptView({ feed, threadId, seq, onThread, onSeq }: Transcr
         keyOf={(index) => items[index]?.key ?? String(index)}
         row={(index) => {
           const item = items[index];
-          return item === undefined ? null : <Entry item={item} onThread={onThread} onSeq={onSeq} />;
+          if (item === undefined) return null;
+          const lost = gapsIn(feed, items[index - 1]?.seq ?? 0, item.seq);
+          const behind = index < items.length - 1 ? [] : gapsIn(feed, item.seq, Number.POSITIVE_INFINITY);
+          return (
+            <>
+              <Gaps gaps={lost} />
+              <Entry item={item} onThread={onThread} onSeq={onSeq} />
+              <Gaps gaps={behind} />
+            </>
+          );
         }}
       />
     </div>
@@ -74,6 +84,21 @@ function useTranscript(feed: SessionFeed, threadId: string, seq: number | undefi
   return current.transcript;
 }
 
+/** Characters of what an agent was given, or got from a tool: what it says itself is what one looks for. */
+const BESIDE = 1_200;
+
+/** What cannot be read between two positions; it may have been of any thread. */
+const gapsIn = ({ plan }: SessionFeed, from: number, until: number): readonly LogGap[] =>
+  plan?.gaps.filter(({ afterSeq }) => afterSeq >= from && afterSeq < until) ?? [];
+
+function Gaps({ gaps }: { readonly gaps: readonly LogGap[] }): ReactNode {
+  return gaps.map((gap) => (
+    <p key={gap.line} className="entry line gap">
+      {gap.kind === 'torn' ? 'The log is cut off here' : 'A part of the log is lost here'}: {oneLine(gap.reason, 200)}
+    </p>
+  ));
+}
+
 interface EntryProps {
   readonly item: TranscriptItem;
   readonly onThread: (threadId: string) => void;
@@ -86,7 +111,7 @@ const Entry = memo(function Entry({ item, onThread, onSeq }: EntryProps): ReactN
       return (
         <article className={`entry message ${item.role === 'user' ? 'is-user' : 'is-agent'}`}>
           <Head who={item.role === 'user' ? 'Input' : oneLine(item.role, 40)} item={item} onSeq={onSeq} />
-          <ContentView parts={item.parts} />
+          <ContentView parts={item.parts} {...(item.role === 'user' && { most: BESIDE })} />
         </article>
       );
     case 'tool':
@@ -163,7 +188,7 @@ function Head({ who, item, onSeq }: Place & { readonly who: string }): ReactNode
 
 /** When it was, and the way there. */
 function Moment({ item, onSeq, took = '' }: Place & { readonly took?: string }): ReactNode {
-  const text = `${took} ${clockText(item.at)}`;
+  const text = `${took === '' ? '' : `${took} · `}${clockText(item.at)}`;
   if (onSeq === undefined) return <span className="moment quiet">{text}</span>;
   return (
     <button
@@ -198,7 +223,7 @@ function ToolEntry({ item, onSeq }: Place & { readonly item: ToolItem }): ReactN
       </details>
       {parts.length > 0 && (
         <div className="result">
-          <ContentView parts={parts} />
+          <ContentView parts={parts} most={BESIDE} />
         </div>
       )}
       {result?.contentLength !== undefined && (

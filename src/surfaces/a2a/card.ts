@@ -7,9 +7,9 @@ export const SCHEMAS_URI = 'urn:troupe:schemas:1';
 /** What a descriptor says, as an A2A card: itself and those below it as skills, its schemas as an extension. */
 export function cardOf(
   descriptor: AgentDescriptor,
-  options: { url: string; version: string; needsToken: boolean },
+  options: { url: string; version: string; needsToken: boolean; pushes: boolean },
 ): AgentCard {
-  const { url, version, needsToken } = options;
+  const { url, version, needsToken, pushes } = options;
   const at = (protocolVersion: string) => ({ url, protocolBinding: 'JSONRPC', tenant: '', protocolVersion });
   const { name, displayName = name, description, inputSchema, outputSchema } = descriptor;
   return {
@@ -20,7 +20,7 @@ export function cardOf(
     version: descriptor.metadata?.version ?? version,
     capabilities: {
       streaming: true,
-      pushNotifications: false,
+      pushNotifications: pushes,
       extendedAgentCard: false,
       extensions: [
         {

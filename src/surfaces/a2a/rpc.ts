@@ -9,6 +9,8 @@ export interface Handlers extends ServerSdk {
 }
 
 const DEEPEST = 64;
+/** Methods that watch a task which another call reads. */
+const WATCHES: ReadonlySet<string> = new Set(['SubscribeToTask', 'tasks/resubscribe']);
 
 /** One JSON-RPC call: an answer, or a stream of them. Faults are answered as JSON-RPC errors, without their insides. */
 export async function answerRpc(visit: Visit, handlers: Handlers): Promise<void> {
@@ -16,20 +18,24 @@ export async function answerRpc(visit: Visit, handlers: Handlers): Promise<void>
   const text = await visit.body();
   const body = parse(text);
   if (body === undefined) return answer(visit, fault(null, -32700, 'the body is no JSON object, or too deep'));
-  const version = request.headers['a2a-version'];
-  // Who names no version speaks 0.3.
-  const isLegacy = version === undefined || version === '0.3' || version === '';
-  const context = contextOf(visit, handlers, isLegacy ? '0.3' : String(version));
-  const handler = isLegacy ? handlers.legacy : handlers.current;
   const id = typeof body.id === 'string' || typeof body.id === 'number' ? body.id : null;
+  const version = versionOf(request.headers['a2a-version']);
+  if (version === undefined) return answer(visit, fault(id, -32009, 'spoken here are the versions 1.0 and 0.3'));
+  if (SAYS.has(String(body.method)) && !saysSomething(body.params))
+    return answer(visit, fault(id, -32602, 'a message has at least one part'));
+  const context = contextOf(visit, handlers, version);
+  const handler = version === '0.3' ? handlers.legacy : handlers.current;
   try {
     const given = await handler.handle(body, context);
     if (!isStream(given)) return answer(visit, given);
     response.writeHead(200, { ...handlers.sdk.SSE_HEADERS, 'x-content-type-options': 'nosniff' });
     response.flushHeaders();
     for await (const event of given) {
-      // Who has left hears no more; its task goes on.
-      if (response.destroyed) break;
+      if (response.destroyed) {
+        // Who has left hears no more; what is read for its task goes on being read.
+        if (WATCHES.has(String(body.method))) break;
+        continue;
+      }
       if (!response.write(handlers.sdk.formatSSEEvent(event as never))) await drained(response);
     }
     response.end();
@@ -38,6 +44,19 @@ export async function answerRpc(visit: Visit, handlers: Handlers): Promise<void>
     if (!response.headersSent) return answer(visit, error);
     if (!response.writableEnded) response.end(handlers.sdk.formatSSEEvent(error as never));
   }
+}
+
+/** Who names no version speaks 0.3. */
+function versionOf(named: string | string[] | undefined): '1.0' | '0.3' | undefined {
+  if (named === undefined || named === '' || named === '0.3') return '0.3';
+  return typeof named === 'string' && /^1(\.\d{1,3})*$/.test(named) ? '1.0' : undefined;
+}
+
+const SAYS: ReadonlySet<string> = new Set(['SendMessage', 'SendStreamingMessage', 'message/send', 'message/stream']);
+
+function saysSomething(params: unknown): boolean {
+  const { parts } = ((params ?? {}) as { message?: { parts?: unknown } }).message ?? {};
+  return Array.isArray(parts) && parts.length > 0;
 }
 
 const isStream = (given: unknown): given is AsyncGenerator<unknown> =>

@@ -1,13 +1,14 @@
 import { createHash } from 'node:crypto';
-import type { Message, Part, Task, TaskState } from '@a2a-js/sdk';
-import type { AgentExecutor, ExecutionEventBus, RequestContext } from '@a2a-js/sdk/server';
+import type { Message, Part, StreamResponse, Task, TaskState, TaskStatus } from '@a2a-js/sdk';
+import type { AgentExecutor, ExecutionEventBus, ExecutionEventBusManager, RequestContext } from '@a2a-js/sdk/server';
 import type { AgentDefinition, AgentEvent, ContentPart, ElicitationAnswer } from '../../contracts/index.js';
 import { dataPart, fromWire, toWire } from '../../executors/remote/parts.js';
 import type { Host, Run } from '../../host/types.js';
 import { appendPart, textOf } from '../../kernel/content.js';
 import { describeError } from '../../kernel/errors.js';
 import { isDefaultInputSchema } from '../../kernel/schema.js';
-import { nameOf } from './task-store.js';
+import type { PushDesk } from './push.js';
+import { nameOf, type OwnTasks } from './task-store.js';
 
 export interface ServerSdk {
   readonly sdk: typeof import('@a2a-js/sdk');
@@ -16,32 +17,48 @@ export interface ServerSdk {
 
 type Question = AgentEvent<'elicitation_request'>;
 
+export interface TeamExecutorPorts extends ServerSdk {
+  readonly host: Host;
+  readonly team: AgentDefinition;
+  readonly tasks: OwnTasks;
+  readonly buses: ExecutionEventBusManager;
+  readonly push: PushDesk | undefined;
+  readonly maxTasks: number;
+}
+
 /** Runs a team for A2A callers: a task is a run, a context a session, a question an input that is required. */
 export class TeamExecutor implements AgentExecutor {
   readonly #tasks = new Map<string, TeamTask>();
 
-  constructor(
-    private readonly host: Host,
-    private readonly team: AgentDefinition,
-    private readonly sdks: ServerSdk,
-  ) {}
+  constructor(private readonly ports: TeamExecutorPorts) {}
 
   execute = async (request: RequestContext, bus: ExecutionEventBus): Promise<void> => {
-    const { taskId, contextId, userMessage } = request;
+    const { host, team, buses, maxTasks } = this.ports;
+    const { taskId, contextId, userMessage, context } = request;
+    const user = nameOf(context);
     const known = this.#tasks.get(taskId);
     if (known !== undefined) return known.answer(userMessage, request.task, bus);
-    const task = new TeamTask(taskId, contextId, this.sdks);
+    const task = new TeamTask(taskId, contextId, user, this.ports);
+    task.begin(userMessage, bus, request.task);
+    // It ended between the look at it and now.
+    if (request.task !== undefined) return task.refuse('this task waits for no answer');
+    const open = [...this.#tasks.values()].filter((one) => one.user === user).length;
+    if (open >= maxTasks) return task.refuse(`${maxTasks} tasks are under way: wait for one of them`, true);
     this.#tasks.set(taskId, task);
-    task.begin(userMessage, bus);
     try {
-      const sessionId = sessionOf(nameOf(request.context), contextId);
-      const run = this.host.run(this.team, this.#inputOf(userMessage) as never, { sessionId });
-      void task.follow(run as Run).finally(() => this.#tasks.delete(taskId));
+      const sessionId = sessionOf(user, contextId);
+      const run = host.run(team, this.#inputOf(userMessage) as never, { sessionId });
+      void task.follow(run as Run).finally(() => {
+        this.#tasks.delete(taskId);
+        // Where nobody was listening nobody else lets go of it.
+        task.leave();
+        buses.cleanupByTaskId(taskId, context);
+      });
     } catch (thrown) {
       this.#tasks.delete(taskId);
       task.refuse(describeError(thrown).message);
     }
-    await task.settled;
+    await task.settled();
   };
 
   cancelTask = async (taskId: string, bus: ExecutionEventBus): Promise<void> => {
@@ -54,7 +71,7 @@ export class TeamExecutor implements AgentExecutor {
   #inputOf({ parts }: Message): unknown {
     const [only] = parts;
     const isData = parts.length === 1 && only?.content?.$case === 'data';
-    if (isData && !isDefaultInputSchema(this.team.descriptor.inputSchema)) return only.content?.value;
+    if (isData && !isDefaultInputSchema(this.ports.team.descriptor.inputSchema)) return only.content?.value;
     return fromWire(parts);
   }
 }
@@ -65,14 +82,15 @@ const sessionOf = (user: string, contextId: string): string =>
 
 /** One run that is told to a caller as a task. */
 class TeamTask {
+  isOver = false;
+  /** Somebody reads its events for a caller, up to the next question; otherwise they are written from here. */
+  #isRead = false;
   #bus: ExecutionEventBus | undefined;
   #run: Run | undefined;
   readonly #questions = new Map<string, Question>();
-  #isOver = false;
-  #settle: () => void = () => {};
+  /** Those who wait until it waits for its caller, or has ended. */
+  #waiting: (() => void)[] = [];
   #ended: () => void = () => {};
-  /** Resolves when the task waits for its caller, or has ended. */
-  settled: Promise<void> = Promise.resolve();
   readonly ended = new Promise<void>((resolve) => {
     this.#ended = resolve;
   });
@@ -80,26 +98,24 @@ class TeamTask {
   constructor(
     private readonly taskId: string,
     private readonly contextId: string,
-    private readonly sdks: ServerSdk,
+    readonly user: string,
+    private readonly ports: Pick<TeamExecutorPorts, 'sdk' | 'server' | 'push' | 'tasks'>,
   ) {}
 
-  begin(message: Message, bus: ExecutionEventBus): void {
-    this.#attach(bus);
-    this.#show({ artifacts: [], history: [message] });
+  begin(message: Message, bus: ExecutionEventBus, before: Task | undefined): void {
+    this.#read(bus);
+    this.#show(before ?? { artifacts: [], history: [message] });
   }
 
-  /** A stream begins with the task as it is. */
-  #show({ artifacts, history }: Pick<Task, 'artifacts' | 'history'>): void {
-    const status = { state: this.#states.TASK_STATE_WORKING, message: undefined, timestamp: new Date().toISOString() };
-    const task = {
-      id: this.taskId,
-      contextId: this.contextId,
-      status,
-      artifacts,
-      history,
-      metadata: undefined,
-    };
-    this.#bus?.publish(this.sdks.server.AgentEvent.task(task));
+  #read(bus: ExecutionEventBus): void {
+    this.#bus = bus;
+    this.#isRead = true;
+  }
+
+  /** Resolves when the task waits for its caller, or has ended. */
+  settled(): Promise<void> {
+    if (this.isOver || this.#asked !== undefined) return Promise.resolve();
+    return new Promise((resolve) => this.#waiting.push(resolve));
   }
 
   async follow(run: Run): Promise<void> {
@@ -116,31 +132,40 @@ class TeamTask {
     }
   }
 
-  refuse(message: string): void {
-    this.#finish(this.#states.TASK_STATE_FAILED, message);
+  /** Nothing more will be told. */
+  leave(): void {
+    this.#bus?.finished();
   }
 
+  refuse(message: string, isRejected = false): void {
+    const { TASK_STATE_REJECTED, TASK_STATE_FAILED } = this.#states;
+    this.#finish(isRejected ? TASK_STATE_REJECTED : TASK_STATE_FAILED, message);
+  }
+
+  /** An answer where it waits for one; otherwise something to be heard on the way. */
   async answer(message: Message, before: Task | undefined, bus: ExecutionEventBus): Promise<void> {
-    this.#attach(bus);
+    this.#read(bus);
     this.#show(before ?? { artifacts: [], history: [message] });
-    const [question] = this.#questions.values();
-    if (question === undefined || this.#run === undefined) return this.refuse('this task waits for no answer');
+    const question = this.#asked;
+    if (question === undefined) {
+      this.#run?.steer({ message: textOf(fromWire(message.parts)) });
+      return this.settled();
+    }
     const { requestId, answer } = readAnswer(message, question, this.#questions);
+    this.#asked = undefined;
     try {
-      this.#run.respond(requestId, answer);
+      this.#run?.respond(requestId, answer);
       this.#questions.delete(requestId);
     } catch (thrown) {
       // The question stays open: it is asked again, with what was wrong.
-      this.#ask(question, describeError(thrown).message);
-      return;
+      return this.#ask(question, describeError(thrown).message);
     }
-    const [next] = this.#questions.values();
-    if (next !== undefined) return this.#ask(next);
-    await this.settled;
+    this.#askNext();
+    await this.settled();
   }
 
   async cancel(bus: ExecutionEventBus): Promise<void> {
-    this.#attach(bus);
+    this.#read(bus);
     if (this.#run === undefined) return;
     try {
       this.#run.abort('canceled by the caller');
@@ -151,14 +176,23 @@ class TeamTask {
   }
 
   get #states() {
-    return this.sdks.sdk.TaskState;
+    return this.ports.sdk.TaskState;
   }
 
-  #attach(bus: ExecutionEventBus): void {
-    this.#bus = bus;
-    this.settled = new Promise((resolve) => {
-      this.#settle = resolve;
-    });
+  #statusOf(state: TaskState, message?: Message): TaskStatus {
+    return { state, message, timestamp: new Date().toISOString() };
+  }
+
+  #settle(): void {
+    for (const resolve of this.#waiting.splice(0)) resolve();
+  }
+
+  /** A stream begins with the task as it is. */
+  #show({ artifacts, history }: Pick<Task, 'artifacts' | 'history'>): void {
+    const { taskId: id, contextId } = this;
+    const status = this.#statusOf(this.#states.TASK_STATE_WORKING);
+    const task = { id, contextId, status, artifacts, history, metadata: undefined };
+    this.#bus?.publish(this.ports.server.AgentEvent.task(task));
   }
 
   #tell(event: AgentEvent): void {
@@ -170,13 +204,31 @@ class TeamTask {
       case 'elicitation_request':
         this.#close();
         this.#questions.set(event.requestId, event);
-        if (this.#questions.size === 1) this.#ask(event);
+        // What the host answers by itself is no question to the caller.
+        setImmediate(() => this.#askNext());
         return;
       case 'elicitation_response':
         this.#questions.delete(event.requestId);
+        this.#answered(event.requestId);
         return;
       default:
     }
+  }
+
+  /** What the caller is asked at present. */
+  #asked: Question | undefined;
+
+  /** Answered elsewhere, or too late: the caller is asked the next, or nothing more. */
+  #answered(requestId: string): void {
+    if (this.#asked?.requestId !== requestId) return;
+    this.#asked = undefined;
+    this.#askNext();
+    if (this.#asked === undefined) this.#status(this.#states.TASK_STATE_WORKING, undefined);
+  }
+
+  #askNext(): void {
+    const [next] = this.#questions.values();
+    if (next !== undefined && this.#asked === undefined) this.#ask(next);
   }
 
   /** What is being said, as far as it has come. */
@@ -201,23 +253,27 @@ class TeamTask {
   readonly #artifacts = new Set<string>();
 
   #artifact(artifactId: string, parts: Part[], append: boolean): void {
-    if (parts.length === 0 || this.#isOver) return;
+    if (parts.length === 0 || this.isOver) return;
     const isKnown = this.#artifacts.has(artifactId);
     this.#artifacts.add(artifactId);
     const artifact = { artifactId, name: '', description: '', parts, metadata: undefined, extensions: [] };
-    this.#bus?.publish(
-      this.sdks.server.AgentEvent.artifactUpdate({
-        taskId: this.taskId,
-        contextId: this.contextId,
-        artifact,
-        append: append && isKnown,
-        lastChunk: !append,
-        metadata: undefined,
-      }),
-    );
+    const { taskId, contextId, user } = this;
+    const update = {
+      taskId,
+      contextId,
+      artifact,
+      append: append && isKnown,
+      lastChunk: !append,
+      metadata: undefined,
+    };
+    if (!this.#isRead) this.ports.tasks.produced(user, taskId, artifact, append && isKnown);
+    this.#bus?.publish(this.ports.server.AgentEvent.artifactUpdate(update));
+    if (!append) this.#push({ payload: { $case: 'artifactUpdate', value: update } });
   }
 
   #ask(question: Question, fault?: string): void {
+    if (this.isOver) return;
+    this.#asked = question;
     const { kind, requestId, message, requestedSchema, context } = question;
     const isAuth = kind === 'auth_required';
     const state = isAuth ? this.#states.TASK_STATE_AUTH_REQUIRED : this.#states.TASK_STATE_INPUT_REQUIRED;
@@ -229,6 +285,8 @@ class TeamTask {
       ...(context !== undefined && { context }),
     };
     this.#status(state, [...toWire([{ type: 'text', text }]), dataPart(details)]);
+    // Readers leave at a question; at `auth-required` they stay.
+    if (!isAuth) this.#isRead = false;
     this.#settle();
   }
 
@@ -246,33 +304,36 @@ class TeamTask {
   }
 
   #finish(state: TaskState, text = ''): void {
-    if (this.#isOver) return;
+    if (this.isOver) return;
     this.#close();
-    this.#status(state, text === '' ? undefined : toWire([{ type: 'text', text }]));
-    this.#isOver = true;
+    this.#status(state, text === '' ? undefined : toWire([{ type: 'text', text }]), true);
+    this.isOver = true;
     this.#settle();
   }
 
-  #status(state: TaskState, parts: Part[] | undefined): void {
-    if (this.#isOver) return;
+  #status(state: TaskState, parts: Part[] | undefined, isLast = false): void {
+    if (this.isOver) return;
+    const { taskId, contextId, user } = this;
     const message: Message | undefined = parts && {
-      messageId: `${this.taskId}-${++this.#said}`,
-      contextId: this.contextId,
-      taskId: this.taskId,
-      role: this.sdks.sdk.Role.ROLE_AGENT,
+      messageId: `${taskId}-${++this.#said}`,
+      contextId,
+      taskId,
+      role: this.ports.sdk.Role.ROLE_AGENT,
       parts,
       metadata: undefined,
       extensions: [],
       referenceTaskIds: [],
     };
-    this.#bus?.publish(
-      this.sdks.server.AgentEvent.statusUpdate({
-        taskId: this.taskId,
-        contextId: this.contextId,
-        status: { state, message, timestamp: new Date().toISOString() },
-        metadata: undefined,
-      }),
-    );
+    const status = this.#statusOf(state, message);
+    if (!this.#isRead) this.ports.tasks.moved(user, taskId, status);
+    const update = { taskId, contextId, status, metadata: undefined };
+    this.#bus?.publish(this.ports.server.AgentEvent.statusUpdate(update));
+    this.#push({ payload: { $case: 'statusUpdate', value: update } }, isLast);
+  }
+
+  #push(event: StreamResponse, isLast = false): void {
+    const { taskId, user, ports } = this;
+    ports.push?.tell(user, taskId, event, isLast);
   }
 
   #said = 0;

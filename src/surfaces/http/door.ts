@@ -52,16 +52,17 @@ const LOOPBACK = new Set(['127.0.0.1', '::1', 'localhost']);
 /**
  * An HTTP server that lets in only who may come in: addressed by its own name, from a page of its own or from no page,
  * with a right token, not too often. Everybody else gets a bare 403 (429 when too often). `isOpen`: paths that need no
- * token. Throws `INVALID_OPTION` when others could reach it without one.
+ * token. Throws `INVALID_OPTION` when others could reach it without one; `hasNothing`: there is nothing to be had.
  */
 export async function openDoor(
   options: DoorOptions,
   handle: (visit: Visit) => Promise<void>,
   isOpen: (path: string) => boolean = () => false,
+  hasNothing = false,
 ): Promise<Door> {
   const { hostname = '127.0.0.1', port = 0, maxConnections = MAX_CONNECTIONS } = options;
   const tokens = digests(options.token);
-  if (!LOOPBACK.has(hostname) && tokens.size === 0) {
+  if (!LOOPBACK.has(hostname) && tokens.size === 0 && !hasNothing) {
     throw new TroupeError({
       code: 'INVALID_OPTION',
       message: `${hostname} can be reached from other machines: give a token, or listen on 127.0.0.1`,
@@ -80,8 +81,9 @@ export async function openDoor(
     const isOwnPage = origin === undefined || (options.origins ?? []).includes(origin) || names.has(hostOf(origin));
     if (url === undefined || !isKnown || !isOwnPage) return turnAway(403);
     const user = tokens.size === 0 || isOpen(url.pathname) ? '' : userOf(request, url, tokens);
+    // Who shows a wrong token may not try for ever either.
+    if (!rate(`${user ?? '?'}|${request.socket.remoteAddress ?? ''}`)) return turnAway(429);
     if (user === undefined) return turnAway(403);
-    if (!rate(`${user}|${request.socket.remoteAddress ?? ''}`)) return turnAway(429);
     handle({
       request,
       response,
@@ -180,11 +182,15 @@ function createRate({ maxRequestsPerMinute = MAX_REQUESTS_PER_MINUTE, clock = sy
 async function readBody(request: IncomingMessage, maxBytes: number): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
+  // What is left unread is let run out: who still sends would hear of a broken connection instead of an answer.
+  for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     bytes += chunk.byteLength;
-    if (bytes > maxBytes)
-      throw new TroupeError({ code: 'TOO_LARGE', message: `the body is larger than ${maxBytes} bytes` });
+    if (bytes > maxBytes) break;
     chunks.push(chunk);
+  }
+  if (bytes > maxBytes) {
+    request.resume();
+    throw new TroupeError({ code: 'TOO_LARGE', message: `the body is larger than ${maxBytes} bytes` });
   }
   return Buffer.concat(chunks).toString('utf8');
 }

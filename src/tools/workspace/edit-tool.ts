@@ -1,4 +1,5 @@
 import type { Bag, ToolContext, ToolDefinition, ToolPreview, ToolResultData } from '../../contracts/index.js';
+import { keepBefore } from './kept-before.js';
 import { locateAny, openWorkspace, type Place, type Workspace } from './place.js';
 import { refuseProtected } from './protected-names.js';
 import { quoted, refused, WorkspaceRefusal } from './refusal.js';
@@ -33,6 +34,8 @@ export interface EditOptions {
   readonly protect: readonly string[];
 }
 
+type EditContext = Pick<ToolContext, 'signal' | 'sessionId' | 'artifacts'>;
+
 const MAX_DIFF = 64 * 1024;
 
 /**
@@ -56,10 +59,11 @@ export function editTool<Args extends { path: string }>(options: EditOptions, to
         throw thrown;
       }
     },
-    execute: async (args: Args, { signal }: Pick<ToolContext, 'signal'>) => {
+    execute: async (args: Args, context: EditContext) => {
+      const { signal } = context;
       try {
         signal.throwIfAborted();
-        return await edit(options, tool, args, signal);
+        return await edit(options, tool, args, context);
       } catch (thrown) {
         if (signal.aborted) return refused('cancelled', 'The call was cancelled; nothing was written.');
         if (thrown instanceof WorkspaceRefusal) return refused(thrown.errorType, thrown.message);
@@ -85,7 +89,7 @@ async function edit<Args extends { path: string }>(
   options: EditOptions,
   tool: EditTool<Args>,
   args: Args,
-  signal: AbortSignal,
+  context: EditContext,
 ): Promise<ToolResultData> {
   const { absolute } = await locateAny(await openWorkspace(options.root), args.path);
   return inTurn(absolute, async () => {
@@ -93,8 +97,9 @@ async function edit<Args extends { path: string }>(
     const { before } = target;
     const isSame = before?.bytes.equals(change.after) ?? false;
     const writing = { absolute: target.absolute, asked: args.path, bytes: change.after, before };
-    if (!isSame) await writeInside(workspace, writing, signal);
-    return done(target, change);
+    const written = isSame ? undefined : await keepBefore(context, before?.bytes, change.after);
+    if (!isSame) await writeInside(workspace, writing, context.signal);
+    return done(target, change, written);
   });
 }
 
@@ -115,13 +120,21 @@ async function readTarget(workspace: Workspace, { protect }: EditOptions, asked:
   return { ...place, before: exists ? await readWhole(workspace, place.absolute, asked) : undefined };
 }
 
-function done(target: Target, change: Change): ToolResultData {
+function done(target: Target, change: Change, written: Bag | undefined): ToolResultData {
   const { text, addedLines, removedLines } = diffOf(target, change);
   const { path, before } = target;
   return {
     llmContent: [{ type: 'text', text: change.said }],
     ...(text !== '' && { displayContent: [{ type: 'text', text }] }),
-    data: { path, created: before === undefined, bytes: change.after.length, addedLines, removedLines, ...change.data },
+    data: {
+      path,
+      created: before === undefined,
+      bytes: change.after.length,
+      addedLines,
+      removedLines,
+      ...change.data,
+      ...(written !== undefined && { written }),
+    },
   };
 }
 

@@ -77,6 +77,25 @@ export async function writeInside(workspace: Workspace, writing: Writing, signal
   }
 }
 
+/** Takes a file away, where it is still what `before` says. */
+export async function removeInside(
+  workspace: Workspace,
+  { absolute, asked, before }: Pick<Writing, 'absolute' | 'asked'> & { readonly before: FileBefore },
+): Promise<void> {
+  const folder = await openFolderInside(workspace, dirname(absolute), asked);
+  const target = folder.at(basename(absolute));
+  try {
+    await checkUnchanged(target, { absolute, asked, before, bytes: before.bytes });
+    if (!(await folder.isInside())) throw replaced(asked);
+    await unlink(target);
+    await folder.sync();
+  } catch (thrown) {
+    throw writeRefusalFor(thrown, asked);
+  } finally {
+    await folder.close();
+  }
+}
+
 async function writeDraft(draft: string, { bytes, before }: Writing): Promise<void> {
   const handle = await open(draft, NEW_FILE, before === undefined ? 0o666 : 0o600);
   try {

@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { loadAgentFile } from '../../../src/define/files/load.js';
 import { agentFile, agentFolder, faults, faultsOf } from './agent-folder.js';
+import '../../support/process-limit.js';
 
 describe('a file that cannot be read', () => {
   test.each([

@@ -1,10 +1,10 @@
 import { chmod } from 'node:fs/promises';
 import { join } from 'node:path';
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { loadAgentFile } from '../../../src/define/files/load.js';
 import { parseJson, parseYaml } from '../../../src/define/files/parse.js';
 import { toPlain } from '../../../src/define/files/raw.js';
+import { fc } from '../../support/fast-check.js';
 import { asOrdinaryUser } from '../../tools/workspace-folder.js';
 import { agentFile, agentFolder, faults, faultsOf } from './agent-folder.js';
 

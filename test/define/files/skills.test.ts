@@ -47,6 +47,20 @@ test('an agent inside a team file has them too, and Claude Code writes them by n
   ]);
 });
 
+test('the tool of skills may be named in files of other programs, and taken away', async () => {
+  const front = (more: string) => `---\nname: b\ndescription: B.\nskills: mail\n${more}---\nBe b.\n`;
+  const files = (more: string) => ({
+    '.claude/agents/b.md': front(more),
+    '.claude/skills/mail/SKILL.md': skillText('mail'),
+  });
+  const named = await load(files('tools: Read, Skill\n'), { hostTools: ['read_file'] });
+  expect(named.definition).toMatchObject({ tools: ['read_file'], skills: [expect.stringContaining('mail')] });
+  expect(named.notices).toEqual([]);
+  const denied = await load(files('disallowedTools: Skill\n'), { hostTools: ['read_file'] });
+  expect(denied.definition.skills).toBeUndefined();
+  expect(denied.definition.inheritTools).toBe(true);
+});
+
 test('what is wrong is told with file, line and key: in the file that names it, and in SKILL.md', async () => {
   expect(
     await faults({

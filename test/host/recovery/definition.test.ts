@@ -97,3 +97,39 @@ test('a migration is told what has changed, and may give another state', async (
   expect(told).toEqual([{ from: '1.0.0', changes: ['team/a instruction has changed'], state: {} }]);
   expect(model.requests[0]?.systemInstruction).toBe('Be long. 7');
 });
+
+/** A session whose run has ended, and a host that is given a message for it. */
+async function talkOn(definition: AgentDefinition, begun: AgentDefinition = team(), options: object = {}) {
+  const { log } = await recordRun({ team: () => begun, byAgent });
+  const store = await storeWith(log, { id, agentName: 'team' });
+  const model = scriptedModel({ byAgent } as never);
+  await using host = createHost({ models: { scripted: model }, store, clock: virtualClock() });
+  const result = await host.run(definition, 'and now?', { sessionId: id, ...options }).result;
+  return { result, log: await logOf(store, id) };
+}
+
+test.each(changes)('a new message for a session is refused like a resume: %s', async (_, definition, named) => {
+  await expect(talkOn(definition)).rejects.toMatchObject({
+    code: 'DEFINITION_CHANGED',
+    message: expect.stringMatching(named),
+  });
+});
+
+test('a new message goes on with the same definition, with a compatible one, and with a migration', async () => {
+  expect((await talkOn(team())).result.ok).toBe(true);
+  const other = { a: { instruction: 'Be long.' } };
+  const compatible = versioned('2.0.0', '^1.0.0', 'Be long.');
+  expect((await talkOn(compatible, versioned('1.2.0'))).result.ok).toBe(true);
+
+  const told: unknown[] = [];
+  const migrate = (session: { changes: readonly string[]; state: Record<string, unknown> }) => {
+    told.push(session.changes);
+    return { ...session.state, n: 7 };
+  };
+  const { log, result } = await talkOn(team(other), team(), { migrate });
+  expect(result.ok).toBe(true);
+  expect(told).toEqual([['team/a instruction has changed']]);
+  expect(ofType(log, 'session_update').filter(({ _meta }) => _meta?.migrated === true)).toMatchObject([
+    { stateDelta: { n: 7 } },
+  ]);
+});

@@ -8,15 +8,15 @@ import { fileStore } from '../../../src/stores/file.js';
 import { validateLog } from '../../../src/testing/index.js';
 import { buildProgram } from '../../support/built-program.js';
 import { givenIn, paidIn, payingModel, payingTeam } from '../../support/killed-run.js';
+import { PROCESS_LIMIT_MS } from '../../support/process-limit.js';
 import { logOf } from '../../support/team.js';
 
 /** A program starts within a second, later on a machine that is busy. */
-const PATIENCE_MS = 60_000;
 
 let program: Awaited<ReturnType<typeof buildProgram>>;
 beforeAll(async () => {
   program = await buildProgram('test/support/killed-run.ts');
-}, PATIENCE_MS);
+}, PROCESS_LIMIT_MS);
 afterAll(() => program.remove());
 
 const points = [
@@ -87,5 +87,5 @@ test.each(points)(
       await rm(dir, { recursive: true, force: true });
     }
   },
-  PATIENCE_MS,
+  PROCESS_LIMIT_MS,
 );

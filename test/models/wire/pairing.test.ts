@@ -1,8 +1,8 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ContentPart, ModelMessage } from '../../../src/contracts/index.js';
 import { findBrokenPairs } from '../../../src/kernel/history.js';
 import { pairMessages } from '../../../src/models/wire/pairing.js';
+import { fc } from '../../support/fast-check.js';
 import { call, model, result, user } from '../ask.js';
 
 const ids = (messages: readonly ModelMessage[]) =>

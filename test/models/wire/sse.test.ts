@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createSseParser, type SseEvent } from '../../../src/models/wire/sse.js';
+import { fc } from '../../support/fast-check.js';
 
 const bytesOf = (text: string) => new TextEncoder().encode(text);
 

@@ -7,13 +7,13 @@ import { adversaryLines } from './adversary-lines.js';
 import { commandLine, spoiltLine } from './command-lines.js';
 import { givenLines } from './given-lines.js';
 import { bash, mayBe, recordingBash } from './recording-bash.js';
+import '../../support/process-limit.js';
 
 // Without a bash there is nothing to compare with: the tests say that they were skipped.
 const shell = bash === undefined ? undefined : recordingBash();
 afterAll(() => shell?.close());
 
 const AT_ONCE = 4;
-const LIMIT_MS = 120_000;
 
 /** Of a line with these no rule about commands allows anything: whatever it runs was not missed. */
 const isWhollyKnown = (commands: ReturnType<typeof parseCommands>) =>
@@ -79,7 +79,6 @@ test.skipIf(shell === undefined)(
     expect(known).toBeGreaterThan(250);
     expect(ran).toBeGreaterThan(200);
   },
-  LIMIT_MS,
 );
 
 test.skipIf(shell === undefined)(
@@ -90,7 +89,6 @@ test.skipIf(shell === undefined)(
     expect(known).toBeGreaterThan(200);
     expect(ran).toBeGreaterThan(200);
   },
-  LIMIT_MS,
 );
 
 test.skipIf(shell === undefined)(
@@ -101,7 +99,6 @@ test.skipIf(shell === undefined)(
     expect(known).toBeGreaterThan(50);
     expect(ran).toBeGreaterThan(150);
   },
-  LIMIT_MS,
 );
 
 test.skipIf(shell === undefined)(
@@ -115,7 +112,6 @@ test.skipIf(shell === undefined)(
     expect(known).toBeGreaterThan(60);
     expect(ran).toBeGreaterThan(60);
   },
-  LIMIT_MS,
 );
 
 test.skipIf(shell === undefined)(
@@ -127,5 +123,4 @@ test.skipIf(shell === undefined)(
     expect(allowed).toBeGreaterThan(50);
     expect((await evaded(lines, 'rm')).evading).toEqual([]);
   },
-  LIMIT_MS,
 );

@@ -29,7 +29,13 @@ describe('a command that is denied is not reached by way of another', () => {
 
   test.each([
     ["git -c alias.x='!rm -rf y' x", 'deny'],
-    ["git -c alias.x='push -f' x", 'ask_user'],
+    ["git -c alias.x='push -f' x", 'allow'],
+    ["git -c alias.x='!wrapper' x rm y", 'ask_user'],
+    ["git -c alias.x='!wrapper' x y", 'allow'],
+    ['git -c alias.x=\'!f() { env "$@"; }; f\' x rm y', 'ask_user'],
+    ["git -c alias.x='!sudo' x rm y", 'deny'],
+    ["rsync -e 'wrapper' a rm:b", 'ask_user'],
+    ["tar -I 'zstd -9' -cf a f", 'allow'],
     ["git -c core.sshCommand='nice rm y' fetch", 'deny'],
     ["git clone --config=core.pager='rm x' u", 'deny'],
     ["tar cf a --checkpoint-action=exec='cd x; rm y' f", 'deny'],
@@ -75,6 +81,13 @@ describe('what writes a file, or starts another program, is not covered by the n
     ['valgrind', 'valgrind touch M'],
     ['ld.so', 'ld.so /bin/touch M'],
     ['clang', 'clang -o M f.c'],
+    ['python3', `python3 -W ignore -c 'open("M","w")'`],
+    ['python3', `python3 -X dev -c 'open("M","w")'`],
+    ['python3 -X', `python3 -X dev -c 'open("M","w")'`],
+    ['node', "node --require x -e 'y'"],
+    ['perl', "perl -w -E 'x'"],
+    ['git rebase', "git rebase -ix 'touch M' main"],
+    ['sqlite3', 'sqlite3 x.db'],
   ])('%s: %s', async (prefix, line) => {
     expect(await outcomeBy(line, [prefix])).toBe('ask_user');
   });
@@ -90,6 +103,9 @@ describe('what writes a file, or starts another program, is not covered by the n
     ['docker run', 'docker run alpine ls'],
     ['npx vitest', 'npx vitest run'],
     ['ssh host', 'ssh host'],
+    ['python3', 'python3 -u -W ignore script.py'],
+    ['node', 'node --test'],
+    ['cmake', 'cmake -DCMAKE_BUILD_TYPE=Release -B build'],
   ])('%s: %s is allowed', async (prefix, line) => {
     expect(await outcomeBy(line, [prefix])).toBe('allow');
   });

@@ -1,7 +1,8 @@
 import { spawnSync } from 'node:child_process';
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createPolicyEngine } from '../../../src/policy/engine.js';
+import { fc } from '../../support/fast-check.js';
+import '../../support/process-limit.js';
 
 const engine = createPolicyEngine([
   { rules: [{ toolName: 'run_shell_command', decision: 'allow', commandRegex: '.*', allowRedirection: true }] },

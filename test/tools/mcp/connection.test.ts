@@ -5,6 +5,7 @@ import { loadSdk } from '../../../src/tools/mcp/sdk.js';
 import { mcpHttpServer } from '../../support/mcp-http.js';
 import { createWitness } from '../../support/mcp-witness.js';
 import { hostileServer, stdioServer } from './hosted.js';
+import '../../support/process-limit.js';
 
 type Server = Parameters<typeof readOptions>[0]['servers'][string];
 

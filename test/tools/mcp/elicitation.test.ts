@@ -7,6 +7,7 @@ import { type McpHttpServer, mcpHttpServer } from '../../support/mcp-http.js';
 import { createWitness, type Witness } from '../../support/mcp-witness.js';
 import { collect } from '../../support/team.js';
 import { call, hostileServer, mcpHost, noticesIn, responsesIn, runScript, stdioServer, textIn } from './hosted.js';
+import '../../support/process-limit.js';
 
 let web: McpHttpServer | undefined;
 afterEach(async () => {

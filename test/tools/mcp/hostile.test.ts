@@ -3,6 +3,7 @@ import { expectNoLeaks, virtualClock } from '../../../src/testing/index.js';
 import { createWitness, type Witness } from '../../support/mcp-witness.js';
 import { collect } from '../../support/team.js';
 import { call, hostileServer, mcpHost, noticesIn, responsesIn, runScript, textIn, toolsIn } from './hosted.js';
+import '../../support/process-limit.js';
 
 let witness: Witness;
 beforeEach(async () => {

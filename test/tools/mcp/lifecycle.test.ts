@@ -9,6 +9,7 @@ import { runFile } from '../../examples/jiti-process.js';
 import { createWitness, type Witness } from '../../support/mcp-witness.js';
 import { collect } from '../../support/team.js';
 import { call, hostileServer, mcpHost, noticesIn, responsesIn, runScript, stdioServer, textIn } from './hosted.js';
+import '../../support/process-limit.js';
 
 let witness: Witness;
 beforeEach(async () => {

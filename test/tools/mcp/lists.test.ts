@@ -5,6 +5,7 @@ import { mcpTools } from '../../../src/tools/mcp.js';
 import { createWitness, type Witness } from '../../support/mcp-witness.js';
 import { collect } from '../../support/team.js';
 import { call, hostileServer, mcpHost, noticesIn, responsesIn, stdioServer, textIn, toolsIn } from './hosted.js';
+import '../../support/process-limit.js';
 
 let witness: Witness;
 beforeEach(async () => {

@@ -1,7 +1,7 @@
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { toolNameFault } from '../../../src/kernel/agent-check.js';
 import { registeredName, serverPrefix } from '../../../src/tools/mcp/tool-names.js';
+import { fc } from '../../support/fast-check.js';
 
 test('a plain name is kept as it is', () => {
   expect(registeredName('github', 'search_code')).toBe('mcp_github_search_code');

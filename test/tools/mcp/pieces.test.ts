@@ -1,10 +1,10 @@
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { virtualClock } from '../../../src/testing/index.js';
 import { boundedBody } from '../../../src/tools/mcp/bounded-body.js';
 import { childEnvironment } from '../../../src/tools/mcp/child-environment.js';
 import { startDeadline } from '../../../src/tools/mcp/deadline.js';
 import { createMessageLines } from '../../../src/tools/mcp/message-lines.js';
+import { fc } from '../../support/fast-check.js';
 
 test('lines come out the same however the bytes are cut', () => {
   fc.assert(

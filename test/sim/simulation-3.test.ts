@@ -1,0 +1,8 @@
+import { test } from 'vitest';
+import { expectSeedsToHold } from './seeds.js';
+
+test(
+  'whatever fails and whenever it dies, a run ends once, in good order, and nothing happens twice: more seeds',
+  () => expectSeedsToHold(1101, 550),
+  300_000,
+);
