@@ -65,6 +65,8 @@ export class Turn implements TurnContext, Activity {
   private asking: Promise<unknown>[] | undefined;
   /** Its own limit on model calls was reached. */
   limited = false;
+  /** Model calls that this turn was let begin. */
+  private admitted = 0;
   /** The call under way, where it is paid from a budget. */
   paying: PaidCall | undefined;
   private calls: TurnModelCalls | undefined;
@@ -295,6 +297,7 @@ export class Turn implements TurnContext, Activity {
     // A grace turn is one call.
     if (reached === undefined) {
       this.limited = this.toolsOff;
+      this.admitted++;
       return true;
     }
     const { thread, end } = reached;
@@ -305,10 +308,14 @@ export class Turn implements TurnContext, Activity {
 
   /** A budget has nothing left for a call: no grace allows it either. */
   reachBudget({ exhausted, limit }: Exhausted): void {
-    if (exhausted.run !== undefined) this.reach(exhausted, budgetEnd(exhausted, exhausted.run, limit));
+    if (exhausted.run === undefined) return;
+    this.admitted--;
+    this.reach(exhausted, budgetEnd(exhausted, exhausted.run, limit));
   }
 
   private reach(thread: Thread, end: RunEnd): void {
+    // A turn is a model call: one that came to none is none.
+    if (this.admitted === 0) this.run.turns--;
     if (thread === this.thread) {
       this.end = end;
       return;
