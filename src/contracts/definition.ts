@@ -38,7 +38,7 @@ export interface ToolContext {
   readonly memory?: MemoryStore | undefined;
   /**
    * Asks a person; resolves with the answer (with the defaults that it leaves out), `cancel` on expiry or abort, or when
-   * there is nobody to ask. Rejects only for a schema or an expiry that is none. The tool's timeout stands still meanwhile.
+   * there is nobody to ask. Rejects only for a question that is none, or whose schema or expiry is none. The tool's timeout stands still meanwhile.
    */
   elicit(question: {
     message: string;

@@ -10,7 +10,7 @@ import type {
 import { narrowPolicyDecision } from '../kernel/narrow.js';
 import type { AgentTools, ToolEntry } from './agent-tools.js';
 import { withPlanExit } from './plan-mode.js';
-import { declaredTools } from './provider-tools.js';
+import { declaredTools, PROVIDER_PREFIX, providerTool } from './provider-tools.js';
 import type { Thread } from './thread.js';
 import { copyArgs } from './tool-args.js';
 import type { Call } from './tool-call.js';
@@ -145,10 +145,18 @@ export function hiddenTools(thread: Thread): readonly string[] {
 /** What the model is shown. */
 export function visibleTools(thread: Thread): readonly ToolDescriptor[] {
   const shown = withPlanExit(thread, shownTools(thread));
-  if (thread.agent.tools.providers.length === 0) return shown;
-  const requestOfTool = ({ name, annotations }: ToolDescriptor) =>
-    requestFor(thread, { action: name, args: {}, annotations, structural: false });
-  return [...shown, ...declaredTools(thread, requestOfTool)];
+  const { providers } = thread.agent.tools;
+  return providers.length === 0 ? shown : [...shown, ...allowedOf(thread, providers)];
+}
+
+/** Whether the model may be told of a tool that its provider runs, where a backend brings it by itself. */
+export const allowsProviderTool = (thread: Thread, name: string): boolean =>
+  name.startsWith(PROVIDER_PREFIX) && allowedOf(thread, [providerTool(name)]).length > 0;
+
+function allowedOf(thread: Thread, providers: readonly ToolDescriptor[]): readonly ToolDescriptor[] {
+  return declaredTools(thread, providers, ({ name, annotations }) =>
+    requestFor(thread, { action: name, args: {}, annotations, structural: false }),
+  );
 }
 
 function shownTools(thread: Thread): readonly ToolDescriptor[] {
