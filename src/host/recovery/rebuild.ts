@@ -52,17 +52,24 @@ export function resumeRun(thread: Thread, past: ThreadPast): void {
 /** What is being stopped begins nothing more. A composition knows it before it hears of children that had ended by it. */
 function stopFirst(thread: Thread, run: RunRecord, stop: RunStop, recovery: Recovery): void {
   const isTold = thread.agent.behaviour === 'turn';
-  if (!isTold) run.stop = stop;
+  if (!isTold) {
+    run.stop = stop;
+    foretold.add(run);
+  }
   recovery.onBegin(() => {
     if (thread.run !== run) return;
-    if (!isTold) run.stop = undefined;
+    if (foretold.delete(run)) run.stop = undefined;
     stopRun(thread, stop);
   });
 }
 
-/** Of a thread below one that is being stopped. */
+/** Runs that know that they are to be stopped, and have not been told yet. */
+const foretold = new WeakSet<RunRecord>();
+
+/** Of a thread below one of those. Where one above is being stopped already, that stops what is below it. */
 function stopAbove({ parent }: Thread): RunStop | undefined {
-  const stop = parent?.run?.stop;
+  const run = parent?.run;
+  const stop = run !== undefined && foretold.has(run) ? run.stop : undefined;
   return stop && abortStop(stop.data.reason ?? stop.reason, stop.data.by ?? 'host');
 }
 
