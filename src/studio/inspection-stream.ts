@@ -35,7 +35,6 @@ export function streamInspection(
     lost = 0;
     while (waiting.length > 0 && !page.isBehind)
       page.writeText('inspection', JSON.stringify(waiting.splice(0, MOST_AT_ONCE).map(toInspectionMessage)));
-    if (waiting.length > 0) void page.drained().then(() => page.wake());
   };
   page.onGone = off;
   const actors = inspection.actors(sessionId).map(messageOfActor);

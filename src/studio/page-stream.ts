@@ -28,6 +28,8 @@ export class Page {
     response.on('drain', () => {
       this.isBehind = false;
       this.#onDrain?.();
+      // What came meanwhile.
+      this.wake();
     });
     response.on('close', () => {
       this.isGone = true;

@@ -7,6 +7,7 @@ import { obey } from './commands.js';
 import { streamInspection } from './inspection-stream.js';
 import { overviewOf } from './overview.js';
 import { pageFile } from './page.js';
+import { Page } from './page-stream.js';
 import { planOf } from './plans.js';
 import { ASKED_BY_STUDIO, RemoteStudio } from './remote-studio.js';
 import { streamSession } from './session-stream.js';
@@ -20,6 +21,7 @@ const MOST_CHARACTERS = 8_000_000;
 /** A page asks for files, logs and streams in bursts. */
 const REQUESTS_PER_MINUTE = 6_000;
 const OVERVIEW_MS = 200;
+const FORMS = /^(application\/x-www-form-urlencoded|multipart\/)/i;
 
 /** Serves Studio for some hosts of this process, until it is closed. Rejects with `INVALID_OPTION` when it cannot listen. */
 export async function serveStudio(
@@ -56,8 +58,7 @@ class Studio {
     } catch (thrown) {
       const { code, message } = describeError(thrown);
       if (visit.response.headersSent) return void visit.response.destroy();
-      const isOurs = thrown instanceof TroupeError;
-      json(visit, isOurs ? (code.endsWith('_NOT_FOUND') ? 404 : 400) : 500, { code, message });
+      json(visit, thrown instanceof TroupeError ? statusOf(code) : 500, { code, message });
     }
   }
 
@@ -104,6 +105,9 @@ class Studio {
   }
 
   async #command(visit: Visit): Promise<void> {
+    // What a form of another page can send without asking first.
+    if (FORMS.test(visit.request.headers['content-type'] ?? ''))
+      return json(visit, 415, { code: 'INVALID_OPTION', message: 'a command is application/json' });
     let command: Command;
     try {
       command = JSON.parse(await visit.body()) as Command;
@@ -157,17 +161,18 @@ class Studio {
 
   async #overviews(visit: Visit): Promise<void> {
     const { response } = visit;
-    response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-store' });
-    response.flushHeaders();
+    const page = new Page(response);
     let timer: NodeJS.Timeout | undefined;
     const tell = async () => {
+      // For a page that is behind the newest is enough.
+      if (page.isBehind) await page.drained();
       timer = undefined;
       const overview = await this.#overview(visit);
-      if (!response.destroyed) response.write(`event: overview\ndata: ${JSON.stringify(overview)}\n\n`);
+      page.writeText('overview', JSON.stringify(overview));
     };
     const soon = () => {
-      if (timer !== undefined || response.destroyed) return;
-      timer = setTimeout(() => void tell(), OVERVIEW_MS);
+      if (timer !== undefined || page.isGone) return;
+      timer = setTimeout(() => void tell().catch(() => response.destroy()), OVERVIEW_MS);
       timer.unref();
     };
     const off = [...this.inspections.values(), ...this.#remotesFor(visit)].map((one) => one.onChange(soon));
@@ -206,6 +211,11 @@ function decode(part: string): string {
   } catch {
     return part;
   }
+}
+
+function statusOf(code: string): number {
+  if (code === 'TOO_LARGE') return 413;
+  return code.endsWith('_NOT_FOUND') ? 404 : code === 'UNAVAILABLE' ? 502 : 400;
 }
 
 function numberIn(text: string | null): number {

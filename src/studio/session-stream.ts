@@ -38,7 +38,7 @@ export async function streamSession(
   let last = after;
   const batch = new EventBatch();
   page.onFlush = () => {
-    if (steps.length > 0) page.write('states', steps.splice(0));
+    if (steps.length > 0 && !page.isBehind) page.write('states', steps.splice(0));
     if (batch.isEmpty) return;
     const events = batch.take();
     page.write('events', events, events.at(-1)?.seq);

@@ -6,7 +6,7 @@ import { agent, createHost, type HostOptions, hierarchical, policyFromToml, sequ
 import { memoryStore } from '../../src/stores/memory.js';
 import { scriptedModel } from '../../src/testing/index.js';
 import { folderOf, skillText } from '../support/skill-folders.js';
-import { collect, ofType } from '../support/team.js';
+import { collect, ofType, readAll } from '../support/team.js';
 
 const activate = (name: string, file?: string) => ({
   toolCalls: [{ name: 'activate_skill', args: { name, ...(file !== undefined && { file }) } }],
@@ -200,6 +200,20 @@ test('a consumer that runs tools itself is not asked for a skill', async () => {
   await using host = createHost({ models: { scripted: model } });
   const run = host.run(agent({ name: 'one', skills: [join(folder.path, 'a')] }), 'go', { hostToolExecution: false });
   expect(ofType(await collect(run), 'tool_response')).toMatchObject([{ llmContent: [{ text: 'Do a.' }] }]);
+});
+
+test('a session reads its skills before its first message, and keeps them', async () => {
+  await using folder = await folderOf({ 'a/SKILL.md': skillText('a') });
+  const model = scriptedModel([activate('a'), { text: 'one' }, activate('a'), { text: 'two' }]);
+  await using host = createHost({ models: { scripted: model } });
+  const session = host.session(agent({ name: 'one', skills: [join(folder.path, 'a')] }));
+  const say = async (text: string) => {
+    const events = await readAll(session.stream({ kind: 'message', content: text }).stream);
+    return ofType(events, 'tool_response').map(({ llmContent }) => llmContent);
+  };
+  expect(await say('go')).toMatchObject([[{ text: 'Do a.' }]]);
+  expect(await say('again')).toMatchObject([[{ text: 'Do a.' }]]);
+  await session.close();
 });
 
 test('a session whose skill says something else is another one', async () => {

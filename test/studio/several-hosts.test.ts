@@ -98,7 +98,7 @@ test('a Studio that does not answer, or takes the token no more, is shown as one
   await theirs.close();
   const second = await get<Overview>(url, '/api/overview');
   expect(second.hosts[1]).toMatchObject({ sessions: [], fault: expect.stringContaining('does not answer') });
-  expect((await fetch(at(url, '/api/sessions/r1-1/x/log'))).status).toBe(400);
+  expect((await fetch(at(url, '/api/sessions/r1-1/x/log'))).status).toBe(502);
 });
 
 test('Studios that show each other come to an end', async () => {

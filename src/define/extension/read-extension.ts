@@ -1,5 +1,7 @@
 import { join, relative } from 'node:path';
+import type { AgentDefinition } from '../../contracts/index.js';
 import type { Problem } from '../../kernel/errors.js';
+import { narrowPermissionMode } from '../../kernel/narrow.js';
 import { readTextInside } from '../../tools/skills/skill-files.js';
 import { isCodePath } from '../files/code.js';
 import type { ContextItem, ExtensionItem, PolicyItem, ProjectItem, ServerItem, ToolItem } from '../project/items.js';
@@ -66,6 +68,7 @@ export async function readExtension(folder: string, where: Where): Promise<ReadE
   const agents = (await readAgents(place, { shown, hostTools })).map((item) => {
     const outside = (item.loaded?.files ?? []).filter((path) => isOutside(folder, path));
     const said = outside.map((path) => `names a file outside of the extension: ${path}`);
+    if (item.loaded !== undefined) said.push(...bold(item.loaded.definition));
     const loaded = item.loaded && { ...item.loaded, definition: attributed(item.loaded.definition, origin, rename) };
     return { ...item, problems: [...item.problems, ...said], ...(loaded && { loaded }) };
   });
@@ -177,6 +180,16 @@ async function contextItems(manifest: Manifest | undefined, { origin, folder }: 
       }
     }),
   );
+}
+
+/** The mode that asks nobody is not for an extension to choose. */
+function bold({ name, descriptor, leader, children = [] }: AgentDefinition): string[] {
+  const wants = descriptor.metadata?.permissionMode;
+  const own =
+    wants !== undefined && narrowPermissionMode(wants) === 'autonomous'
+      ? [`${name} wants the mode autonomous, which an extension cannot set`]
+      : [];
+  return [...own, ...[leader, ...children].flatMap((one) => (one === undefined ? [] : bold(one)))];
 }
 
 function isOutside(folder: string, path: string): boolean {

@@ -54,6 +54,6 @@ const saysOf = ({ prefix, regex }: CommandCondition, command: ShellCommand): boo
 function isFound(regex: CommandRegex, { text, words }: ShellCommand): boolean | 'maybe' {
   if (words.length === 0) return false;
   const plain = words.map(({ value, text: written }) => value ?? written).join(' ');
-  if (regex.find(plain) || regex.find(shownWords(words)) || regex.find(text)) return true;
+  for (const one of new Set([plain, shownWords(words), text])) if (regex.find(one)) return true;
   return words.some(({ value }) => value === undefined) ? 'maybe' : false;
 }

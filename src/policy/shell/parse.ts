@@ -18,7 +18,7 @@ import { isDangerousVariable } from './variables.js';
 import { readArgument, readWord } from './words.js';
 
 const LONGEST = 100_000;
-const MOST_COMMANDS = 1_000;
+const MOST_COMMANDS = 400;
 const DEEPEST = 16;
 /** Read by bash and by the plain shell in two ways. */
 const BASH_ONLY = /\$['"[]|\[\[|\(\(|&>|<<<|[<>]\(|\|&|;&|\{\w+\}[<>]|\b(?:coproc|select|function)\b/;
@@ -293,7 +293,9 @@ function addCommand(words: readonly ShellWord[], text: string, place: Place, fou
   }
   for (const started of launch?.commands ?? []) addCommand(started, shownWords(started), inner, found);
   for (const script of launch?.scripts ?? []) readScript(script.text, script.shell, inner, found);
-  for (const { runs } of reaches) if (runs !== undefined) readScript(runs, 'sh', { ...inner, isGiven: true }, found);
+  for (const { runs, appends = false } of reaches) {
+    if (runs !== undefined) readScript(appends ? `${runs} "$@"` : runs, 'sh', { ...inner, isGiven: appends }, found);
+  }
 }
 
 function unknownIn(words: readonly ShellWord[], isTainted: IsTainted): string | undefined {

@@ -18,6 +18,8 @@ const PLAIN = new Set(
     // The shell's own.
     'echo printf test [ : cd pushd popd dirs pwd read mapfile readarray getopts shift set unset export readonly declare ' +
     'typeset command local return exit break continue let type umask ulimit jobs bg fg wait disown times hash ' +
+    // Given files, by other programs too.
+    'ssh pigz lz4 lzip lbzip2 pbzip2 brotli zstdmt delta diff-so-fancy vi vim nvim view nano code subl ' +
     // What is kept, and what is built.
     'git hg svn gcc g++ cc c++ clang clang++ rustc javac tsc eslint prettier black ruff flake8 mypy pylint ' +
     'apt apt-get apt-cache dnf yum pacman apk brew pip pip3 gem dpkg rpm'

@@ -8,14 +8,14 @@ const HARMLESS =
 const COMMANDS =
   /^(?:core\.(?:pager|editor|sshcommand|askpass|gitproxy|fsmonitor|alternaterefscommand)|pager\..*|sequence\.editor|diff\.external|diff\..*\.(?:command|textconv)|merge\..*\.driver|filter\..*\.(?:clean|smudge|process)|(?:difftool|mergetool|browser|man)\..*\.cmd|gpg\.program|gpg\..*\.program|remote\..*\.(?:uploadpack|receivepack|vcs)|uploadpack\.packobjectshook|interactive\.difffilter|sendemail\.(?:smtpserver|tocmd|cccmd|headercmd|sendmailcmd)|trailer\..*\.(?:command|cmd)|imap\.tunnel|web\.browser|rebase\.exec)$/;
 
-/** What a setting that is given for one command, `key=value`, would start. */
-export function configReach(given: string): Pick<Reach, 'startsNothing' | 'runs'> {
+/** What a setting that is given for one command, `key=value`, would start; `rest` are the words behind the subcommand. */
+export function configReach(given: string, rest = ''): Pick<Reach, 'startsNothing' | 'runs' | 'appends'> {
   const mark = given.indexOf('=');
   const key = (mark < 0 ? given : given.slice(0, mark)).toLowerCase();
   const value = mark < 0 ? 'true' : given.slice(mark + 1);
   if (HARMLESS.test(key)) return { startsNothing: true };
-  // Another subcommand, or behind `!` a text for a shell.
-  if (key.startsWith('alias.')) return runsOf(value.startsWith('!') ? value.slice(1) : `git ${value}`);
+  // Another subcommand, or behind `!` a text for a shell; then the words of the line.
+  if (key.startsWith('alias.')) return { runs: `${value.startsWith('!') ? value.slice(1) : `git ${value}`} ${rest}` };
   if (key.startsWith('credential.')) return value.startsWith('!') ? runsOf(value.slice(1)) : {};
   if (!COMMANDS.test(key)) return {};
   // Of some of them a truth value says whether a built-in one is used.
@@ -28,7 +28,7 @@ const WHERE =
   /^(?:--(?:global|local|system|worktree|show-origin|show-scope|null|includes|type=\w+|bool|int|path|add|replace-all|all)|-z|set)$/;
 
 /** `git config`: looks, or a setting that stays. */
-export function settingReach(words: readonly ShellWord[]): Pick<Reach, 'startsNothing' | 'runs'> {
+export function settingReach(words: readonly ShellWord[]): Pick<Reach, 'startsNothing' | 'runs' | 'appends'> {
   const rest = words.filter(({ value }) => value === undefined || !WHERE.test(value));
   const [first, second] = rest;
   if (first?.value === undefined) return {};

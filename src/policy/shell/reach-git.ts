@@ -1,6 +1,6 @@
 import { type ShellWord, shownWords } from './command.js';
 import { configReach, settingReach } from './reach-git-config.js';
-import { mayBeOption, type OptionTable, optionReaches, type Reach, runsOf } from './reach-options.js';
+import { mayBeOption, type OptionTable, optionReaches, type Reach } from './reach-options.js';
 
 const NOTHING = { startsNothing: true } as const;
 
@@ -83,9 +83,12 @@ const STARTS_NOTHING = new Set(
 /** Options by which `git` reads another configuration, runs or writes; words that are not its own. */
 export function reachGit(words: readonly ShellWord[]): Reach[] {
   const reaches: Reach[] = [];
+  const rest = () => shownWords(words.slice(subcommandAt(words, () => {}) + 1));
+  const aliases = new Set<string | undefined>();
   const at = subcommandAt(words, (place, option, maybe) => {
     const given = option === '-c' ? words[place + 1]?.value : undefined;
-    const more = option === '-C' ? NOTHING : given === undefined ? {} : configReach(given);
+    if (given !== undefined) aliases.add(/^alias\.([^=]*)=/i.exec(given)?.[1]?.toLowerCase());
+    const more = option === '-C' ? NOTHING : given === undefined ? {} : configReach(given, rest());
     reaches.push({ at: place, option, ...more, ...(maybe && { maybe: true }) });
   });
   const word = words[at];
@@ -93,7 +96,11 @@ export function reachGit(words: readonly ShellWord[]): Reach[] {
   const name = word.value;
   if (name === undefined) return [...reaches, { at, option: word.text, maybe: true }];
   if (name === 'config') return [...reaches, { at, option: name, ...settingReach(words.slice(at + 1)) }];
-  if (!PLAIN.has(name)) return [...reaches, { at, option: name, ...(STARTS_NOTHING.has(name) && NOTHING) }];
+  if (!PLAIN.has(name))
+    return [
+      ...reaches,
+      { at, option: name, ...((STARTS_NOTHING.has(name) || aliases.has(name.toLowerCase())) && NOTHING) },
+    ];
   const table: OptionTable = {
     long: LONG,
     short: SHORT[name] ?? '',
@@ -110,7 +117,8 @@ export function reachGit(words: readonly ShellWord[]): Reach[] {
       const rest = words.slice(place + 1);
       const known = rest.every((one) => one.value !== undefined);
       const line = rest.length === 1 ? rest[0]?.value : shownWords(rest);
-      reaches.push({ at: place, option: value, ...(known && rest[0]?.head.startsWith('-') === false && runsOf(line)) });
+      const isRun = known && line !== undefined && rest[0]?.head.startsWith('-') === false;
+      reaches.push({ at: place, option: value, ...(isRun && { runs: line }) });
       break;
     }
     if (value !== undefined && value === SAVING[name]) reaches.push({ at: place, option: value, ...NOTHING });

@@ -12,6 +12,8 @@ export interface Reach {
   readonly startsNothing?: true;
   /** The text that a shell is given by it: its commands stand in the list as well. */
   readonly runs?: string;
+  /** The program puts words of its own behind that text. */
+  readonly appends?: true;
 }
 
 export interface OptionTable {
@@ -102,8 +104,8 @@ function reachBy({ option, valueFrom }: Option, at: number, words: readonly Shel
 }
 
 /** What a program hands to a shell, with words of its own behind it. */
-export const runsOf = (text: string | undefined): Pick<Reach, 'runs'> =>
-  text === undefined || text.trim() === '' ? {} : { runs: `${text} "$@"` };
+export const runsOf = (text: string | undefined): Pick<Reach, 'runs' | 'appends'> =>
+  text === undefined || text.trim() === '' ? {} : { runs: text, appends: true };
 
 /** Whether something is started by it that is not seen among the commands of the line. */
 export const startsUnseen = ({ startsNothing, runs }: Reach): boolean => startsNothing !== true && runs === undefined;

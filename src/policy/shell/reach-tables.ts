@@ -69,6 +69,7 @@ export const OPTION_TABLES: ReadonlyMap<string, OptionTable> = new Map<string, O
       commands: list('-P -H --pager --html'),
     },
   ],
+  ['delta', { long: ['pager'], commands: ['--pager'] }],
   ['bat', { long: ['pager'], commands: ['--pager'] }],
   ['batcat', { long: ['pager'], commands: ['--pager'] }],
   ['vi', EDITOR],

@@ -48,8 +48,7 @@ function namedIn(words: readonly ShellWord[]): ShellCommand[] {
   const named: ShellCommand[] = [];
   for (let at = 1; at < Math.min(words.length, MOST_WORDS); at++) {
     const word = words[at] as ShellWord;
-    const { value, text, isGiven } = word;
-    if (isGiven === true) continue;
+    const { value, text } = word;
     if (value === undefined) {
       // It may name anything, unless its beginning says that it is an option or a file.
       named.push(commandOf([word.head === '' ? word : plainWord(text)]));

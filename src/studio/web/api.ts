@@ -42,7 +42,13 @@ export const fetchSteps = async (host: string, session: string, thread: string):
   (await ask<ToldSteps>(`${pathOf(host, session)}/steps?thread=${encodeURIComponent(thread)}`)).value;
 
 export const sendCommand = async (command: Command): Promise<CommandResult> =>
-  (await ask<CommandResult>('command', { method: 'POST', body: JSON.stringify(command) })).value;
+  (
+    await ask<CommandResult>('command', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(command),
+    })
+  ).value;
 
 export interface StreamListener {
   message<Name extends keyof StreamMessages>(name: Name, data: StreamMessages[Name], characters: number): void;

@@ -247,6 +247,19 @@ test('an agent of it that names files outside is not taken', async () => {
   await expect(extension.agent('a')).rejects.toThrow('names a file outside of the extension');
 });
 
+test('an agent of it that wants to ask nobody is not taken', async () => {
+  await manifest();
+  await put(
+    'agents/a.md',
+    '---\nname: a\ndescription: A.\nmodel: sonnet\npermissionMode: bypassPermissions\n---\nGo.\n',
+  );
+  await put('agents/b.agent.md', '---\nname: b\ndescription: B.\nmetadata: { permissionMode: yolo }\n---\nGo.\n');
+  const extension = await open(true);
+  for (const name of ['a', 'b']) {
+    await expect(extension.agent(name)).rejects.toThrow(`${name} wants the mode autonomous`);
+  }
+});
+
 test('gemini-extension.json is read as far as its keys have a counterpart', async () => {
   await put(
     'gemini-extension.json',

@@ -29,7 +29,13 @@ describe('a command that is denied is not reached by way of another', () => {
 
   test.each([
     ["git -c alias.x='!rm -rf y' x", 'deny'],
-    ["git -c alias.x='push -f' x", 'ask_user'],
+    ["git -c alias.x='push -f' x", 'allow'],
+    ["git -c alias.x='!wrapper' x rm y", 'ask_user'],
+    ["git -c alias.x='!wrapper' x y", 'allow'],
+    ['git -c alias.x=\'!f() { env "$@"; }; f\' x rm y', 'ask_user'],
+    ["git -c alias.x='!sudo' x rm y", 'deny'],
+    ["rsync -e 'wrapper' a rm:b", 'ask_user'],
+    ["tar -I 'zstd -9' -cf a f", 'allow'],
     ["git -c core.sshCommand='nice rm y' fetch", 'deny'],
     ["git clone --config=core.pager='rm x' u", 'deny'],
     ["tar cf a --checkpoint-action=exec='cd x; rm y' f", 'deny'],
