@@ -52,24 +52,17 @@ export function resumeRun(thread: Thread, past: ThreadPast): void {
 /** What is being stopped begins nothing more. A composition knows it before it hears of children that had ended by it. */
 function stopFirst(thread: Thread, run: RunRecord, stop: RunStop, recovery: Recovery): void {
   const isTold = thread.agent.behaviour === 'turn';
-  if (!isTold) {
-    run.stop = stop;
-    foretold.add(run);
-  }
+  if (!isTold) run.stop = stop;
   recovery.onBegin(() => {
     if (thread.run !== run) return;
-    if (foretold.delete(run)) run.stop = undefined;
+    if (!isTold) run.stop = undefined;
     stopRun(thread, stop);
   });
 }
 
-/** Runs that know that they are to be stopped, and have not been told yet. */
-const foretold = new WeakSet<RunRecord>();
-
-/** Of a thread below one of those. Where one above is being stopped already, that stops what is below it. */
+/** Of a thread below one that is being stopped. */
 function stopAbove({ parent }: Thread): RunStop | undefined {
-  const run = parent?.run;
-  const stop = run !== undefined && foretold.has(run) ? run.stop : undefined;
+  const stop = parent?.run?.stop;
   return stop && abortStop(stop.data.reason ?? stop.reason, stop.data.by ?? 'host');
 }
 
