@@ -56,7 +56,7 @@ export class RemoteStudio {
       const place = new URL(this.#origin).host;
       return hosts.map((host) => ({ ...host, id: this.key + host.id, name: `${host.name} at ${place}` }));
     } catch (thrown) {
-      const fault = `This Studio does not answer (${describeError(thrown).message}). Is its process still running?`;
+      const fault = `This Studio does not answer: ${reasonOf(thrown)}. Is its process still running?`;
       return [{ id: this.key, name: new URL(this.#origin).host, agents: [], sessions: [], can: [], fault }];
     }
   }
@@ -88,7 +88,7 @@ export class RemoteStudio {
     }).catch((thrown: unknown) => {
       throw new TroupeError({
         code: 'UNAVAILABLE',
-        message: `that Studio does not answer: ${describeError(thrown).message}`,
+        message: `that Studio does not answer: ${reasonOf(thrown)}`,
       });
     });
     response.writeHead(answer.status === 403 ? 502 : answer.status, {
@@ -139,6 +139,10 @@ export class RemoteStudio {
     for (const listener of this.#listeners) listener();
   }
 }
+
+/** Why a request came to nothing: what stands behind it says more. */
+const reasonOf = (thrown: unknown): string =>
+  describeError(thrown instanceof Error && thrown.cause instanceof Error ? thrown.cause : thrown).message;
 
 const isStream = ({ headers }: Response): boolean =>
   headers.get('content-type')?.startsWith('text/event-stream') === true;

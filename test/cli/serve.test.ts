@@ -20,10 +20,14 @@ const serve = (command: Omit<ServeCommand, 'file'>, io = fakeIo()) =>
 
 test('a team is served until a signal ends it, and says where', async () => {
   const io = fakeIo();
-  const serving = serve({ a2a: true, json: true, script: 's.yaml' }, io);
+  const pushOrigin = ['https://caller.example'];
+  const serving = serve({ a2a: true, json: true, script: 's.yaml', pushOrigin }, io);
   while (io.stdout.text === '') await new Promise((resolve) => setImmediate(resolve));
   const { cardUrl } = JSON.parse(io.stdout.text) as { cardUrl: string };
-  expect(await (await fetch(cardUrl)).json()).toMatchObject({ name: 'near' });
+  expect(await (await fetch(cardUrl)).json()).toMatchObject({
+    name: 'near',
+    capabilities: { pushNotifications: true },
+  });
   io.raise('SIGTERM');
   expect(await serving).toBe(0);
   await expect(fetch(cardUrl)).rejects.toThrow();
@@ -34,4 +38,5 @@ test('what cannot be served is refused with what would do', async () => {
   await expect(serve({ a2a: true, port: 'x' })).rejects.toThrow('--port takes a number');
   await expect(serve({ a2a: true, tokenEnv: 'NO_SUCH' })).rejects.toThrow('no such variable');
   await expect(serve({ a2a: true, host: '0.0.0.0' })).rejects.toThrow('give a token');
+  await expect(serve({ a2a: true, pushOrigin: ['caller.example'] })).rejects.toThrow('no origin');
 });

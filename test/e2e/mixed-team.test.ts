@@ -325,3 +325,17 @@ test('a conversation goes from a local agent to an ADK agent and back, and each 
     expect(answers).toEqual(calls);
   }
 });
+
+test('each of the four begins with what it can really do', async () => {
+  const { url } = await peer(booksOnce);
+  const { host, team } = makeCrew(url, memoryStore());
+  const run = host.run(team, 'go');
+  const events = await collect(read(run, accept(run)));
+  const able = new Map(ofType(events, 'initialize').map(({ agentId, capabilities }) => [agentId, capabilities]));
+  expect(able.get('local')).toContain('mid_stream_update');
+  expect(able.get('google')).toEqual(expect.arrayContaining(['host_tool_execution', 'usage']));
+  expect(able.get('google')).not.toContain('mid_stream_update');
+  expect(able.get('far')).toEqual(expect.arrayContaining(['streaming', 'cancellation']));
+  expect(able.get('far')).not.toContain('host_tool_execution');
+  expect(able.get('guest')).toEqual(['host_tool_execution']);
+});

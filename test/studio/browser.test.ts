@@ -175,7 +175,8 @@ describe.skipIf(noBrowser !== undefined)('Studio in a browser', { timeout: PATIE
       b: [{ text: 'B says' }],
     });
     await page.keyboard.press('n');
-    await page.getByLabel('Input').fill('go');
+    await page.getByLabel('Input').and(page.locator(':focus')).waitFor();
+    await page.keyboard.type('go');
     await page.keyboard.press('Tab');
     await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');

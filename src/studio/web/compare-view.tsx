@@ -109,8 +109,7 @@ function Figures({ first, second }: { readonly first: SessionFeed; readonly seco
 function runText({ model }: SessionFeed): string {
   const { totals, reason, firstAt, lastAt, threadCount } = model;
   const took = durationText(Date.parse(lastAt ?? '') - Date.parse(firstAt ?? ''));
-  const tokens = countText(totals.inputTokens + totals.outputTokens);
-  return `${oneLine(reason ?? 'running', 40)} · ${threadCount} threads · ${tokens} tokens · ${costText(totals)} · ${took}`;
+  return [oneLine(reason ?? 'running', 40), `${threadCount} threads`, ...spentText(totals), took].join(' · ');
 }
 
 function agentText(figures: AgentFigures | undefined): string {
@@ -121,9 +120,15 @@ function agentText(figures: AgentFigures | undefined): string {
     ...(completed > 0 ? [`${completed} completed`] : []),
     ...(failed > 0 ? [`${failed} failed`] : []),
     ...(stopped > 0 ? [`${stopped} stopped`] : []),
-    `${countText(usage.inputTokens + usage.outputTokens)} tokens`,
-    costText(usage),
+    ...spentText(usage),
     durationText(ms),
   ];
   return parts.join(' · ');
+}
+
+/** What was spent, as far as something was. */
+function spentText(usage: AgentFigures['usage']): string[] {
+  const tokens = usage.inputTokens + usage.outputTokens;
+  const cost = costText(usage);
+  return [...(tokens > 0 ? [`${countText(tokens)} tokens`] : []), ...(cost === '–' ? [] : [cost])];
 }

@@ -6,6 +6,8 @@ export function Dialog({ title, onClose, children }: DialogProps): ReactNode {
   useEffect(() => {
     const before = document.activeElement;
     dialog.current?.showModal();
+    // Where one writes, rather than at the way out.
+    dialog.current?.querySelector('textarea')?.focus();
     return () => {
       if (before instanceof HTMLElement) before.focus();
     };

@@ -30,7 +30,12 @@ export function DrawingView({ source, label, update, onRef }: DrawingViewProps):
     // Smaller it could not be read: then it is as wide as there is room, and goes on below.
     const fitting = Math.min(MOST, room.width / width, room.height / height);
     const wide = Math.max(LEAST, Math.min(1, room.width / width));
-    svg.style.width = `${width * (zoom ?? (fitting >= LEAST ? fitting : wide))}px`;
+    const size = `${width * (zoom ?? (fitting >= LEAST ? fitting : wide))}px`;
+    if (svg.style.width !== size) {
+      svg.style.width = size;
+      // What is lit stands elsewhere now: it is brought into sight like news.
+      for (const lit of svg.querySelectorAll('.lit')) lit.classList.remove('lit');
+    }
     update(svg);
   });
   useEffect(() => {
