@@ -17,7 +17,7 @@ import type {
 import { checkDefinition } from '../kernel/definition.js';
 import { type Problem, throwProblems } from '../kernel/errors.js';
 import { DEFAULT_INPUT_SCHEMA, readSchema } from '../kernel/schema.js';
-import { plainOption, unknownKeys } from './author-options.js';
+import { assertOptions, plainOption, unknownKeys } from './author-options.js';
 import type { AgentInput, AgentOutput, WrittenState } from './infer.js';
 
 export interface AgentOptions<
@@ -96,6 +96,7 @@ export function agent<
 >(
   options: AgentOptions<Name, Input, Output, OutputKey>,
 ): AgentDefinition<Name, AgentInput<Input>, AgentOutput<Output>, WrittenState<OutputKey, AgentOutput<Output>>> {
+  assertOptions(options, 'agent');
   const path = options.name || '(unnamed)';
   const problems: Problem[] = unknownKeys(options, KNOWN, path);
   const read = (schema: SchemaInput | undefined, key: string, objectOnly: boolean) => {
@@ -126,7 +127,7 @@ export function agent<
       ...plainOption('constraints', options.constraints),
       ...plainOption('metadata', options.metadata),
     },
-    tools: Array.isArray(tools) ? [...tools] : tools,
+    tools: Array.isArray(tools) ? Object.freeze([...tools]) : tools,
     ...(sources.length > 0 && { toolSources: sources }),
     ...(options.skills !== undefined && { skills: skillFolders(options.skills) }),
     ...keep(options, [

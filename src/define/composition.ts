@@ -128,7 +128,7 @@ export function compose<D extends AgentDefinition>(options: AnyCompositionOption
   const path = options.name || '(unnamed)';
   const problems: Problem[] = unknownKeys(options, [...COMMON, ...pattern.keys], path);
   problems.push(...(pattern.problems ?? []));
-  const children = Array.isArray(pattern.children) ? [...pattern.children] : [];
+  const children = Object.freeze(Array.isArray(pattern.children) ? [...pattern.children] : []);
   const names = children.map((child) => child?.name);
   const input =
     options.inputSchema === undefined

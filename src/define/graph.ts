@@ -3,7 +3,7 @@ import { invalid } from '../kernel/agent-check.js';
 import type { Problem } from '../kernel/errors.js';
 import { FUNCTION_EXECUTOR } from '../kernel/function-executor.js';
 import { DEFAULT_INPUT_SCHEMA } from '../kernel/schema.js';
-import { unknownKeys } from './author-options.js';
+import { assertOptions, unknownKeys } from './author-options.js';
 import {
   type AnyCompositionOptions,
   type CompositionDefinition,
@@ -102,6 +102,7 @@ export function graph<
   StateAbove<Own, NodeAgents<N>, OutputKey, NodeOutput<N, End>>,
   Name | NamesInNodes<N>
 > {
+  assertOptions(options, 'graph');
   const given = options as unknown as AnyGraphOptions;
   const path = given.name || '(unnamed)';
   const edges = Array.isArray(given.edges) ? given.edges : [];

@@ -1,4 +1,5 @@
 import type { AgentDefinition, SchemaInput } from '../contracts/index.js';
+import { assertOptions } from './author-options.js';
 import {
   type AnyCompositionOptions,
   type CompositionDefinition,
@@ -39,6 +40,7 @@ export function hierarchical<
   StateAbove<Own, readonly [Leader, ...C], OutputKey, OutputOf<Leader>>,
   Name | NamesIn<Leader | C[number]>
 > {
+  assertOptions(options, 'hierarchical');
   const leader: AgentDefinition | undefined = options.agent;
   return compose(options as AnyCompositionOptions, {
     children: options.children,

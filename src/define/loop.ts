@@ -1,4 +1,5 @@
 import type { SchemaInput } from '../contracts/index.js';
+import { assertOptions } from './author-options.js';
 import {
   type AnyCompositionOptions,
   type CompositionDefinition,
@@ -51,6 +52,7 @@ export function loop<
   StateAbove<Own, C, OutputKey, LastOutput<C>>,
   Name | NamesIn<C[number]>
 > {
+  assertOptions(options, 'loop');
   return compose(options as AnyCompositionOptions, {
     children: options.children,
     keys: ['children', 'maxIterations', 'until'],

@@ -1,4 +1,5 @@
 import type { Open, SchemaInput } from '../contracts/index.js';
+import { assertOptions } from './author-options.js';
 import {
   type AnyCompositionOptions,
   type CompositionDefinition,
@@ -40,6 +41,7 @@ export function parallel<
   StateAbove<Own, C, OutputKey, Results<C>>,
   Name | NamesIn<C[number]>
 > {
+  assertOptions(options, 'parallel');
   return compose(options as AnyCompositionOptions, {
     children: options.children,
     keys: ['children', 'concurrency', 'failure', 'join'],

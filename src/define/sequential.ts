@@ -1,4 +1,5 @@
 import type { Open, SchemaInput } from '../contracts/index.js';
+import { assertOptions } from './author-options.js';
 import {
   type AnyCompositionOptions,
   type CompositionDefinition,
@@ -36,6 +37,7 @@ export function sequential<
   StateAbove<Own, C, OutputKey, LastOutput<C>>,
   Name | NamesIn<C[number]>
 > {
+  assertOptions(options, 'sequential');
   return compose(options as AnyCompositionOptions, {
     children: options.children,
     keys: ['children', 'onFailure'],

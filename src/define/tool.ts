@@ -9,7 +9,7 @@ import type {
 import { invalid, jsonProblems, toolNameFault } from '../kernel/agent-check.js';
 import { throwProblems } from '../kernel/errors.js';
 import { readSchema } from '../kernel/schema.js';
-import { plainOption, unknownKeys } from './author-options.js';
+import { assertOptions, plainOption, unknownKeys } from './author-options.js';
 import type { ToolArgs, ToolReturn } from './infer.js';
 
 export interface ToolOptions<Name extends string, Schema extends SchemaInput | undefined, Result> {
@@ -70,6 +70,7 @@ const KNOWN: readonly (keyof ToolOptions<string, undefined, unknown>)[] = [
 export function tool<const Name extends string, Schema extends SchemaInput | undefined = undefined, Result = unknown>(
   options: ToolOptions<Name, Schema, Result>,
 ): ToolDefinition<Name, ToolArgs<Schema>, ToolReturn<Result>> {
+  assertOptions(options, 'tool');
   const path = `tool ${options.name}`;
   const problems = unknownKeys(options, KNOWN, path);
   const nameFault = toolNameFault(options.name);

@@ -3,6 +3,7 @@ import { toParts } from '../kernel/content.js';
 import { TroupeError } from '../kernel/errors.js';
 import { handoverNote, projectConversation } from '../kernel/handover.js';
 import { didYouMean } from '../kernel/text.js';
+import { assertOptions } from './author-options.js';
 import {
   type AnyCompositionOptions,
   type CompositionDefinition,
@@ -82,6 +83,7 @@ export function transfer<
   Name | NamesIn<C[number]>,
   ChildName<C>
 > {
+  assertOptions(options, 'transfer');
   const { context } = options;
   const isFilter = typeof context === 'function';
   const contract = isFilter ? 'custom' : (context as TransferContext | undefined);

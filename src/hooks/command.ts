@@ -45,7 +45,7 @@ function commandHook<const P extends HookPoint>(
   options: CommandHookOptions<P>,
   endProcesses: EndProcesses,
 ): HookDefinition<P> {
-  throwProblems(faultsOf(options), 'INVALID_OPTION');
+  throwProblems(faultsOf(options ?? {}), 'INVALID_OPTION');
   const { point, command, args, timeoutMs = TIMEOUT_MS, projectDir = '.', env = {}, sandbox } = options;
   const root = resolve(projectDir);
   const name = options.name ?? cutText([command, ...(args ?? [])].join(' '), 80);

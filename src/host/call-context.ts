@@ -2,6 +2,7 @@ import type {
   AgentEventDraft,
   ArtifactStore,
   Bag,
+  ContentPart,
   JsonSchema,
   MemoryStore,
   StandardSchema,
@@ -10,8 +11,10 @@ import type {
 } from '../contracts/index.js';
 import { toParts } from '../kernel/content.js';
 import { TroupeError } from '../kernel/errors.js';
+import { jsonFault } from '../kernel/json-value.js';
 import { readSchema } from '../kernel/schema.js';
 import { type CallState, createCallState } from '../kernel/state.js';
+import { areParts } from './given-data.js';
 import type { Occupancy } from './occupancy.js';
 import { projectProgress } from './projection.js';
 import { SessionArtifacts, UserMemory } from './session-files.js';
@@ -92,6 +95,7 @@ export class CallContext implements ToolContext {
 
   async #elicit(question: Question): Promise<{ action: string; content?: Bag }> {
     const call = this.#call;
+    assertQuestion(question);
     const { expiresAt, kind = 'user_approval', message, title, context } = question;
     const schema = question.requestedSchema === undefined ? undefined : readAsked(question.requestedSchema);
     if (call.stage === 'done') return { action: 'cancel' };
@@ -117,6 +121,19 @@ export class CallContext implements ToolContext {
     if (stage === 'done') return;
     publish(thread, { type: 'custom', kind: 'log', data: { requestId, text: String(text) } });
   }
+}
+
+/** What is shown to a person and written to the log is what it says it is. */
+function assertQuestion(question: unknown): void {
+  const isText = (value: unknown) => value === undefined || typeof value === 'string';
+  const { message, kind, title, expiresAt, context } = Object(question) as Partial<Question>;
+  const isDate = expiresAt === undefined || Number.isFinite(new Date(expiresAt).getTime());
+  const isBag = context === undefined || (typeof context === 'object' && jsonFault(context) === undefined);
+  if (typeof message === 'string' && isText(kind) && isText(title) && isDate && isBag) return;
+  throw new TroupeError({
+    code: 'INVALID_INPUT',
+    message: 'elicit takes { message, kind?, title?, requestedSchema?, expiresAt?, context? }: texts, a date, JSON',
+  });
 }
 
 interface AskedSchema {
@@ -149,9 +166,9 @@ export function showProgress(call: Call, update: unknown): undefined | Promise<v
   if (call.stage === 'done') return undefined;
   const { content, progress, data } = toUpdate(update);
   const event: AgentEventDraft<'tool_update'> = { type: 'tool_update', requestId: call.requestId };
-  if (Array.isArray(content)) event.content = content;
+  if (areParts(content) && jsonFault(content) === undefined) event.content = content as ContentPart[];
   if (Number.isFinite(progress)) event.progress = Math.min(1, Math.max(0, progress as number));
-  if (data !== undefined) event.data = data;
+  if (data !== undefined && jsonFault(data) === undefined) event.data = data;
   if (Object.keys(event).length <= 2) return undefined;
   const own = publish(call.thread, event);
   const above = projectProgress(call.thread, call.name, event);

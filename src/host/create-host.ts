@@ -32,9 +32,10 @@ import { outsideContext } from './executors.js';
 import { hookFaults } from './hook-options.js';
 import type { HostCore, ModelRegistry } from './host-core.js';
 import { createInspection, type HostInspection, unbreakable } from './inspection.js';
+import { createMediaKeeper } from './kept-media.js';
 import { createLifecycle } from './lifecycle.js';
-import { closeTree } from './open-session.js';
-import { hostOptionFaults } from './option-keys.js';
+import { assertAgent, closeTree } from './open-session.js';
+import { hostOptionFaults, optionsOf } from './option-keys.js';
 import { createPermits } from './permits.js';
 import { forkSession } from './recovery/fork.js';
 import type { RestoreFile } from './recovery/restore-files.js';
@@ -91,8 +92,8 @@ type SessionOrder = { type: 'none' };
 
 /** Puts a host together. Throws with every fault of its options. */
 export function createHostFrom(parts: HostParts, options: HostOptions): Host {
+  checkOptions(optionsOf(options, 'createHost'));
   const { clock = systemClock, limits = {}, tools = [], agents = [] } = options;
-  checkOptions(options);
   const shared = tools.filter(isShared);
   const executors = new Map(Object.entries(parts.executors));
   const hooks = parts.hooks(options.hooks ?? [], { clock });
@@ -111,6 +112,7 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
     hookPoints,
     lifecycle: createLifecycle(hookPoints),
     credentials: options.credentials ?? memoryCredentials(),
+    media: createMediaKeeper(),
     elicitation: options.elicitation ?? 'respond',
     store: options.store ?? parts.store(),
     appName: options.appName ?? 'troupe',
@@ -178,19 +180,20 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
   const servers = new Set<InspectServer>();
   const host: Host = {
     models: core.models,
-    run: (agent, input, runOptions = {}) => startRun(core, agent as AgentDefinition, input as string, runOptions),
-    session: (agent, runOptions = {}) => createSession(core, agent as AgentDefinition, runOptions),
-    resume: (sessionId, resumeOptions = {}) => resumeRun(core, sessionId, resumeOptions),
-    async fork(sessionId, forkOptions = {}) {
-      const fork = await forkSession(core, sessionId, forkOptions);
+    run: (agent, input, runOptions) =>
+      startRun(core, agent as AgentDefinition, input as string, optionsOf(runOptions, 'run')),
+    session: (agent, runOptions) => createSession(core, agent as AgentDefinition, optionsOf(runOptions, 'session')),
+    resume: async (sessionId, resumeOptions) => resumeRun(core, sessionId, optionsOf(resumeOptions, 'resume')),
+    async fork(sessionId, forkOptions) {
+      const fork = await forkSession(core, sessionId, optionsOf(forkOptions, 'fork'));
       core.watch?.tell(fork.sessionId);
       return fork;
     },
     async rewind(sessionId, rewindOptions) {
-      await rewindSession(core, sessionId, rewindOptions);
+      await rewindSession(core, sessionId, optionsOf(rewindOptions, 'rewind'));
       core.watch?.tell(sessionId);
     },
-    attach: (sessionId, { after } = {}) => attach(core, sessionId, { after }),
+    attach: (sessionId, attachOptions) => attach(core, sessionId, optionsOf(attachOptions, 'attach')),
     list: async (agentName) => core.store.list(agentName, { appName: core.appName }),
     async delete(sessionId) {
       assertSessionId(sessionId);
@@ -206,7 +209,14 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
       core.watch?.tell(sessionId);
     },
     registerExecutor: (type: ExecutorType, creator: ExecutorCreator) => {
-      if (executors.has(type)) {
+      if (typeof type !== 'string' || type === '') {
+        throw new TroupeError({ code: 'INVALID_OPTION', message: 'an executor needs the name of its type, a text' });
+      }
+      if (typeof creator !== 'function') {
+        const message = `executor "${type}": its creator must be a function (descriptor, context, definition) => executor or session`;
+        throw new TroupeError({ code: 'INVALID_OPTION', message });
+      }
+      if (executors.has(type) || type === 'composition') {
         throw new TroupeError({ code: 'INVALID_OPTION', message: `executor "${type}" is registered already` });
       }
       executors.set(type, creator);
@@ -225,11 +235,14 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
         },
       };
     },
-    describe: (agent) => describeAgent(core.backends.read(agent as AgentDefinition).definition),
+    describe(agent) {
+      assertAgent(agent as AgentDefinition);
+      return describeAgent(core.backends.read(agent as AgentDefinition).definition);
+    },
     context: () => outsideContext(core),
     supports: (capability) => CAPABILITIES.includes(capability),
-    close: (closeOptions = {}) => {
-      closing ??= closeHost(core, closeOptions.drainMs ?? 0).then(async () => {
+    close: (closeOptions) => {
+      closing ??= closeHost(core, optionsOf(closeOptions, 'close').drainMs ?? 0).then(async () => {
         root.stop();
         await Promise.all([...servers].map((server) => server.close()));
       });
@@ -313,7 +326,9 @@ function within(core: Pick<HostCore, 'clock'>, work: Promise<unknown>, limitMs: 
 function checkOptions(options: HostOptions): void {
   const problems = hostOptionFaults(options);
   // What has another form cannot be looked into.
-  throwProblems(problems, 'INVALID_OPTION');
+  const misformed = new Set(problems.map(({ path }) => path));
+  const own = <K extends keyof HostOptions>(key: K) => (misformed.has(`createHost.${key}`) ? undefined : options[key]);
+  const agents = own('agents') ?? [];
   const twice = (list: readonly { name: string }[], what: string) => {
     const seen = new Set<string>();
     for (const { name } of list) {
@@ -322,12 +337,12 @@ function checkOptions(options: HostOptions): void {
       seen.add(name);
     }
   };
-  problems.push(...hookFaults(options.hooks ?? []));
-  const shared = (options.tools ?? []).filter(isShared);
+  problems.push(...hookFaults(own('hooks') ?? []));
+  const shared = (own('tools') ?? []).filter(isShared);
   twice(shared, 'tools');
   problems.push(...toolsetProblems(shared));
-  twice(options.agents ?? [], 'agents');
-  const { elicitation } = options;
+  twice(agents, 'agents');
+  const elicitation = own('elicitation');
   if (
     elicitation !== undefined &&
     typeof elicitation !== 'function' &&
@@ -340,14 +355,15 @@ function checkOptions(options: HostOptions): void {
     if (value !== undefined && !(value > 0))
       problems.push({ code: 'INVALID_OPTION', path, message: 'must be a number above 0' });
   };
-  const { concurrency, providers = {}, toolTimeoutMs, abortTimeoutMs } = options.limits ?? {};
+  const { concurrency, providers = {}, toolTimeoutMs, abortTimeoutMs } = own('limits') ?? {};
   positive(concurrency, 'limits.concurrency');
   positive(toolTimeoutMs, 'limits.toolTimeoutMs');
   positive(abortTimeoutMs, 'limits.abortTimeoutMs');
   for (const [name, limit] of Object.entries(providers))
     positive(limit.concurrency, `limits.providers.${name}.concurrency`);
-  for (const agent of options.agents ?? []) {
+  for (const agent of agents) {
     try {
+      assertAgent(agent);
       describeAgent(agent);
     } catch (thrown) {
       if (!(thrown instanceof TroupeError)) throw thrown;

@@ -29,7 +29,12 @@ export function checkDelivery(tree: Tree, data: Delivery): void {
     if (question === undefined) throw unknownRequest(tree, data.requestId);
     return checkAnswer(question, data.response);
   }
-  const results = data.kind === 'tool_result' ? [data] : data.results;
+  const { kind } = data;
+  if (kind !== 'tool_result' && kind !== 'tool_results') {
+    const message = `stream() takes no kind "${String(kind)}": it is message, tool_result, tool_results or elicitation_response`;
+    throw new TroupeError({ code: 'INVALID_ANSWER', message });
+  }
+  const results = kind === 'tool_result' ? [data] : data.results;
   if (!Array.isArray(results) || results.length === 0) {
     throw new TroupeError({ code: 'INVALID_ANSWER', message: 'tool_results needs results, a list with at least one' });
   }

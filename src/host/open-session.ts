@@ -28,12 +28,7 @@ export function prepare(
 ): CompiledAgent {
   if (host.isClosing) throw new TroupeError({ code: 'HOST_CLOSED', message: 'this host is closed; make a new one' });
   throwProblems(runOptionFaults(options), 'INVALID_OPTION');
-  if (typeof agent !== 'object' || agent === null || agent.kind !== 'agent') {
-    throw new TroupeError({
-      code: 'INVALID_DEFINITION',
-      message: 'the first argument must be an agent: what agent(), sequential() and the others return',
-    });
-  }
+  assertAgent(agent);
   const { sessionId, model, tools = [], permissionMode } = options;
   if (sessionId !== undefined) assertSessionId(sessionId);
   if (permissionMode !== undefined) assertMode(permissionMode);
@@ -42,6 +37,15 @@ export function prepare(
   const compiled = compileAgent(own, agent, { runTools: tools, model });
   assertPriced(host, compiled, options);
   return compiled;
+}
+
+/** Throws `INVALID_DEFINITION` for what nobody made with `agent()` or a composition. */
+export function assertAgent(agent: AgentDefinition): void {
+  if (typeof agent === 'object' && agent !== null && agent.kind === 'agent') return;
+  throw new TroupeError({
+    code: 'INVALID_DEFINITION',
+    message: 'the first argument must be an agent: what agent(), sequential() and the others return',
+  });
 }
 
 /** The host with the tools that a session has of its own. */

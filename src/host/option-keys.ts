@@ -1,4 +1,4 @@
-import type { Problem } from '../kernel/errors.js';
+import { type Problem, TroupeError } from '../kernel/errors.js';
 import { didYouMean } from '../kernel/text.js';
 import type { HostOptions, ResumeOptions, RunOptions } from './types.js';
 
@@ -138,7 +138,10 @@ const RUN_CHECKS: Partial<Record<keyof RunOptions, Check>> = {
   signal: must((value) => isObject(value) && typeof value.addEventListener === 'function', 'an AbortSignal'),
   model: must((value) => typeof value === 'string' || isObject(value), 'the name of a model, or a model'),
   generation: object,
-  contextBudget: must((value) => isObject(value) && typeof value.maxTokens === 'number', 'an object with maxTokens'),
+  contextBudget: must(
+    (value) => isObject(value) && Number.isInteger(value.maxTokens) && Number(value.maxTokens) > 0,
+    'an object with maxTokens, a whole number from 1',
+  ),
   maxBudgetUsd: amount,
   maxTokens: amount,
   tools: listOf('tools'),
@@ -150,6 +153,13 @@ const RUN_CHECKS: Partial<Record<keyof RunOptions, Check>> = {
   permissionMode: text,
   traceContext: object,
 };
+
+/** The options of a call, `{}` when left out. Throws `INVALID_OPTION` for what is no object of options. */
+export function optionsOf<T extends object>(options: T | undefined, of: string): T {
+  if (options === undefined) return {} as T;
+  if (isObject(options)) return options;
+  throw new TroupeError({ code: 'INVALID_OPTION', message: `${of}: options must be an object, { … }` });
+}
 
 /** What is wrong with the options of a host, each with what would do: keys that nobody reads, values of another form. */
 export const hostOptionFaults = (options: object): Problem[] => faults(options, HOST_KEYS, HOST_CHECKS, 'createHost');

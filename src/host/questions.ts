@@ -9,6 +9,7 @@ import { TroupeError } from '../kernel/errors.js';
 import { jsonFault } from '../kernel/json-value.js';
 import { narrowElicitationAction } from '../kernel/narrow.js';
 import { schemaCompileFault, validateJson } from '../kernel/schema.js';
+import { shortHash } from '../kernel/text.js';
 import { type Activity, beginWait, endWait } from './activity.js';
 import { noteOutsideWait } from './outside-wait.js';
 import type { Restored } from './recovery/recovery.js';
@@ -87,7 +88,7 @@ function askNow(
   { activity, asker = activity ?? thread, signal, faults, onAsked, onAnswered }: AskOptions,
 ): Promise<ElicitationResponse> {
   const { tree } = thread;
-  const requestId = newRequestId(tree, 'q');
+  const requestId = newQuestionId(tree);
   if (run === undefined || thread.run !== run || run.stop !== undefined) {
     const reason = run?.stop === undefined ? 'the run has ended' : 'the run is being stopped';
     return Promise.resolve({ requestId, action: 'cancel', _meta: { reason } });
@@ -333,10 +334,15 @@ export function cancelQuestion(question: Question, reason: string): void {
   settle(question, { requestId: question.requestId, action: 'cancel', _meta: { reason } }, 'host');
 }
 
-/** `q1`, `c2` …: unique in the session tree, and told apart from every id that a provider has used. */
-export function newRequestId(tree: Tree, kind: 'q' | 'c'): string {
+/** Of a call, `c2`: unique in the session tree, and told apart from every id that a provider has used. */
+export const newCallId = (tree: Tree): string => newRequestId(tree, 'c', '');
+
+/** Of a question, `q1-5f3a09c1`: it says whose it is too, so that an answer meant for another session finds none here. */
+const newQuestionId = (tree: Tree): string => newRequestId(tree, 'q', `-${shortHash(tree.sessionId)}`);
+
+function newRequestId(tree: Tree, kind: string, suffix: string): string {
   let requestId: string;
-  do requestId = `${kind}${++tree.requestCount}`;
+  do requestId = `${kind}${++tree.requestCount}${suffix}`;
   while (tree.requestIds.has(requestId));
   tree.requestIds.add(requestId);
   return requestId;

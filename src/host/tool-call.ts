@@ -16,7 +16,7 @@ import { type Activity, endActivity } from './activity.js';
 import type { ToolEntry } from './agent-tools.js';
 import { cancelDelegation } from './delegate.js';
 import { planExit } from './plan-mode.js';
-import { ask, cancelQuestion, newRequestId, type Question, type QuestionDraft } from './questions.js';
+import { ask, cancelQuestion, newCallId, type Question, type QuestionDraft } from './questions.js';
 import type { CallPast } from './recovery/past.js';
 import { publish } from './session-tree.js';
 import type { RunEnding, RunRecord, Thread } from './thread.js';
@@ -245,7 +245,7 @@ export function byRegisteredName(thread: Thread, name: string): ToolEntry | unde
 function takeRequestId(thread: Thread, given: unknown): string {
   const { tree } = thread;
   if (typeof given !== 'string' || given === '' || given.length > MAX_ID_LENGTH || tree.requestIds.has(given))
-    return newRequestId(tree, 'c');
+    return newCallId(tree);
   tree.requestIds.add(given);
   return given;
 }

@@ -10,6 +10,7 @@ import type {
 } from '../contracts/index.js';
 import { ModelError } from './errors.js';
 import { jsonFault } from './json-value.js';
+import { amountsIn } from './usage.js';
 
 /** One model answer on its way to becoming a thread's events. */
 export interface ModelTurn {
@@ -43,8 +44,10 @@ function assertAnswer(answer: ModelResponse): void {
   for (const part of content) {
     const text = part?.type === 'thought' ? part.thought : part?.type === 'text' ? part.text : '';
     if (typeof part?.type !== 'string' || typeof text !== 'string') throw nonsense('a part of it has no text');
-    if (part.type !== 'text' && part.type !== 'thought' && jsonFault(part) !== undefined)
-      throw nonsense('a part of it is no JSON');
+    if (part.type === 'text' || part.type === 'thought') continue;
+    if (part.type === 'function_call' || part.type === 'function_response')
+      throw nonsense(`a ${part.type} is no content of an answer: calls stand in toolCalls`);
+    if (jsonFault(part) !== undefined) throw nonsense('a part of it is no JSON');
   }
   if (toolCalls === undefined) return;
   if (!Array.isArray(toolCalls)) throw nonsense('toolCalls is no list');
@@ -67,16 +70,6 @@ const FINISHES: ReadonlyMap<string, string> = new Map([
 
 const brokenOff = () =>
   new ModelError({ code: 'UNAVAILABLE', message: 'the model ended its answer with an error', retryable: true });
-
-/** Numbers that are amounts; anything else was not given. */
-function amountsOf(usage: ModelUsage): ModelUsage {
-  const isAmount = (value: unknown) => typeof value === 'number' && Number.isFinite(value) && value >= 0;
-  if (Object.values(usage).every(isAmount)) return usage;
-  const kept = Object.entries(usage).filter(([key, value]) =>
-    key === 'cost' ? isAmount(value?.usd) : isAmount(value),
-  );
-  return Object.fromEntries(kept) as ModelUsage;
-}
 
 /** A class, not an object with getters: there is one per model call. */
 class Turn implements ModelTurn {
@@ -101,7 +94,7 @@ class Turn implements ModelTurn {
 
   take(increment: ModelResponse): undefined | Promise<void> {
     assertAnswer(increment);
-    if (increment.usage !== undefined) this.#usage = { ...this.#usage, ...amountsOf(increment.usage) };
+    if (increment.usage !== undefined) this.#usage = { ...this.#usage, ...amountsIn(increment.usage) };
     const { content, toolCalls, finishReason } = increment;
     if (finishReason !== undefined) this.finishReason = FINISHES.get(finishReason) ?? finishReason;
     let full: undefined | void | Promise<void>;

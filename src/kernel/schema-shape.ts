@@ -101,11 +101,15 @@ function visit(schema: unknown, at: string, root: Keywords, faults: SchemaFault[
 
 function visitReference(target: unknown, root: Keywords, say: (message: string) => void): void {
   if (typeof target !== 'string') say('must be a text');
-  // Anchors and ids are left to the compiler.
   else if (target === '#' || target.startsWith('#/')) {
     if (resolveLocal(root, target) === undefined) say(`${target} leads nowhere in this schema`);
+  } else if (!namesParts(root)) {
+    say(`${target} leads out of this schema, and nothing is fetched: put what it names under $defs`);
   }
 }
+
+/** Whether something in it has a name of its own that a reference may lead to; which, is left to the compiler. */
+const namesParts = (root: Keywords): boolean => /"\$(id|anchor|dynamicAnchor)":/.test(JSON.stringify(root));
 
 function resolveLocal(root: unknown, target: string): unknown {
   if (target === '#') return root;

@@ -54,3 +54,10 @@ export function didYouMean(name: string, candidates: Iterable<string>): string {
   const near = nearest(name, candidates);
   return near.length === 0 ? '' : ` (did you mean ${near.map((candidate) => `"${candidate}"`).join(' or ')}?)`;
 }
+
+/** FNV-1a over UTF-16 units, 32 bits, as 8 hex digits: the same in every process. No secret can be kept with it. */
+export function shortHash(text: string): string {
+  let value = 0x811c9dc5;
+  for (let at = 0; at < text.length; at++) value = Math.imul(value ^ text.charCodeAt(at), 0x01000193);
+  return (value >>> 0).toString(16).padStart(8, '0');
+}

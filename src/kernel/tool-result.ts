@@ -1,6 +1,7 @@
 import type { ContentPart, ToolErrorType, ToolResultData } from '../contracts/index.js';
 import { describeError } from './errors.js';
 import { jsonFault } from './json-value.js';
+import { narrowContentPart } from './narrow.js';
 
 const PART_TYPES: ReadonlySet<string> = new Set([
   'text',
@@ -16,8 +17,9 @@ const PART_TYPES: ReadonlySet<string> = new Set([
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
 const isTyped = (value: unknown): value is Record<string, unknown> & { type: string } =>
   isObject(value) && typeof value.type === 'string';
-/** Of a known kind: any JSON may have a `type`. */
-const isPart = (value: unknown): value is ContentPart => isTyped(value) && PART_TYPES.has(value.type);
+const isWhole = (value: unknown): boolean => narrowContentPart(value).kind !== 'invalid';
+/** Of a known kind, with what it needs: any JSON may have a `type`. */
+const isPart = (value: unknown): value is ContentPart => isTyped(value) && PART_TYPES.has(value.type) && isWhole(value);
 
 /** A result that tells the model what went wrong. */
 export const errorResult = (errorType: ToolErrorType, message: string): ToolResultData => ({
@@ -50,7 +52,7 @@ function wholeResult(output: unknown): ToolResultData | undefined {
   if (Array.isArray(output)) {
     return output.length > 0 && output.every(isPart) ? { llmContent: output } : undefined;
   }
-  if (isObject(output) && Array.isArray(output.llmContent) && output.llmContent.every(isTyped)) {
+  if (isObject(output) && Array.isArray(output.llmContent) && output.llmContent.every(isWhole)) {
     return output as unknown as ToolResultData;
   }
   return isPart(output) ? { llmContent: [output] } : undefined;

@@ -2,7 +2,7 @@ import type { CostTotals, ModelUsage, UsageTotals } from '../contracts/index.js'
 
 /** Sums of model usage. A field that no call gave stays absent, never 0. */
 export interface UsageTally {
-  /** Adds one call. A field that is no finite number counts as not given. */
+  /** Adds one call. A field that is no amount, a finite number from 0, counts as not given. */
   add(usage: ModelUsage): void;
   /** Adds what another tally holds by now. */
   addTally(other: UsageTally): void;
@@ -65,6 +65,16 @@ class Tally implements UsageTally {
   }
 }
 
+/** The same where each of its numbers is an amount, else a copy without those that are none: nobody gives anything back. */
+export function amountsIn<T extends ModelUsage>(usage: T): T {
+  const isAbsentOrAmount = (value: unknown) => value === undefined || isAmount(value);
+  if (FIELDS.every((field) => isAbsentOrAmount(usage[field])) && isAbsentOrAmount(usage.cost?.usd)) return usage;
+  const kept = { ...usage };
+  for (const field of FIELDS) if (!isAmount(kept[field])) delete kept[field];
+  if (!isAmount(kept.cost?.usd)) delete kept.cost;
+  return kept;
+}
+
 function isAmount(value: unknown): value is number {
-  return typeof value === 'number' && Number.isFinite(value);
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0;
 }

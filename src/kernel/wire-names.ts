@@ -1,3 +1,5 @@
+import { shortHash } from './text.js';
+
 /** What every provider takes: a letter or underscore first, 64 characters. */
 const ALLOWED = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
 const LONGEST = 64;
@@ -43,13 +45,6 @@ function spell(name: string, attempt: number): string {
   if (attempt === 0 && ALLOWED.test(name)) return name;
   const bare = name.replace(/[^A-Za-z0-9_-]/g, '_').replace(/^(?![A-Za-z_])/, '_');
   if (attempt === 0 && bare.length <= LONGEST) return bare;
-  const mark = `_${hash(`${name}${attempt > 1 ? attempt : ''}`)}`;
+  const mark = `_${shortHash(`${name}${attempt > 1 ? attempt : ''}`)}`;
   return bare.slice(0, LONGEST - mark.length) + mark;
-}
-
-/** FNV-1a over UTF-16 units, 32 bits, as 8 hex digits. */
-function hash(text: string): string {
-  let value = 0x811c9dc5;
-  for (let at = 0; at < text.length; at++) value = Math.imul(value ^ text.charCodeAt(at), 0x01000193);
-  return (value >>> 0).toString(16).padStart(8, '0');
 }

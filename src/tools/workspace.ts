@@ -46,7 +46,7 @@ export interface WorkspaceOptions {
  * error result. Throws `INVALID_OPTION` for options that make no sense.
  */
 export function workspaceTools(options: WorkspaceOptions): ToolDefinition[] {
-  const { root, only = names, protect = ['.git', '.troupe'], sandbox } = options;
+  const { root, only = names, protect = ['.git', '.troupe'], sandbox } = options ?? {};
   if (typeof root !== 'string' || root === '' || root.includes('\0')) {
     throw invalid(`root is ${JSON.stringify(root) ?? 'absent'}; give the path of a folder`);
   }

@@ -698,3 +698,16 @@ test.each([
   expect(() => host.run(foreigner(), 'go')).toThrow(expect.objectContaining({ code: 'INVALID_EXECUTOR' }));
   await host.close();
 });
+
+test('a session that gives tokens or money back is taken at what is an amount: no budget grows by it', async () => {
+  const { result, events } = await runForeign(
+    mockSession([
+      { type: 'usage', inputTokens: 9, cost: { usd: 2 } },
+      { type: 'usage', inputTokens: -5, outputTokens: 1, cost: { usd: -2 } },
+      says('hello'),
+      end(),
+    ]),
+  );
+  expect(ofType(events, 'usage')[1]).not.toHaveProperty('inputTokens');
+  expect(result).toMatchObject({ usage: { inputTokens: 9, outputTokens: 1 }, cost: { usd: 2 } });
+});

@@ -141,14 +141,22 @@ test('model calls are counted with their retries', async () => {
     a: [flaky, call('read'), flaky, { text: 'never asked' }],
   });
   expect(model.requests).toHaveLength(3);
-  expect(result).toMatchObject({ ok: false, reason: 'max_turns', data: { limit: 'maxLlmCalls', used: 3 } });
+  expect(result).toMatchObject({
+    ok: false,
+    reason: 'max_turns',
+    data: { limit: 'maxLlmCalls', used: 3, numTurns: 2 },
+  });
 });
 
 test('a limit on model calls has its grace turn too', async () => {
   const script: Answer = (request, at) => (request.toolMode === 'none' ? { text: 'graceful' } : restless(request, at));
   const { result, model } = await runTeam(worker({ maxLlmCalls: 2, graceTurn: true }), { a: script as never });
   expect(model.requests).toHaveLength(3);
-  expect(result).toMatchObject({ reason: 'max_turns', text: 'graceful', data: { limit: 'maxLlmCalls', used: 2 } });
+  expect(result).toMatchObject({
+    reason: 'max_turns',
+    text: 'graceful',
+    data: { limit: 'maxLlmCalls', used: 2, numTurns: 3 },
+  });
 });
 
 test('the model calls of a whole hierarchy count against its limit', async () => {

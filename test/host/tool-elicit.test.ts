@@ -230,3 +230,22 @@ test.each([
   expect(responses).toMatchObject([{ isError: true, errorType: 'declined' }]);
   expect(textOf(responses[0])).toBe(text);
 });
+
+test('a question that is none is an error of the tool: nothing is asked, and nothing stands in the log', async () => {
+  const none = [
+    null,
+    {},
+    { message: 5 },
+    { message: '?', kind: 7 },
+    { message: '?', title: {} },
+    { message: '?', expiresAt: 'soon' },
+    { message: '?', expiresAt: new Date(Number.NaN) },
+    { message: '?', context: { big: 10n } },
+  ];
+  for (const question of none as never[]) {
+    const { responses, questions } = await runDesk({ own: [asks(question)], script, answer: { action: 'accept' } });
+    expect(responses[0]).toMatchObject({ isError: true, errorType: 'execution_failed' });
+    expect(textOf(responses[0])).toContain('elicit takes { message');
+    expect(questions).toEqual([]);
+  }
+});

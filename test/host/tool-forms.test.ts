@@ -375,3 +375,23 @@ test('a question is withdrawn when the tool that asked it is cut off', async () 
   expect(ofType(events, 'elicitation_response')).toMatchObject([{ action: 'cancel', source: 'host' }]);
   expect(ofType(events, 'tool_response')).toMatchObject([{ errorType: 'cancelled' }]);
 });
+
+test('parts that lack what they need are data, not parts', async () => {
+  for (const output of [[{ type: 'text' }], { llmContent: [{ type: 'text' }] }]) {
+    const { responses } = await runDesk({ own: [makes(() => output)], script });
+    expect(textOf(responses[0])).toBe(JSON.stringify(output));
+    expect(responses[0]).toMatchObject({ data: output });
+  }
+});
+
+test('progress that is no JSON, or no part, is not shown', async () => {
+  const shows = makes((_, { progress }: never) => {
+    const show = progress as (update: unknown) => void;
+    for (const update of [{ data: 10n }, { content: [{ type: 'text' }] }, { content: 5 }, { progress: Number.NaN }])
+      show(update);
+    show({ data: { seen: 1 } });
+  });
+  const { events } = await runDesk({ own: [shows], script });
+  const shown = ofType(events, 'tool_update').filter(({ status }) => status === undefined);
+  expect(shown.map(({ data, content }) => ({ data, content }))).toEqual([{ data: { seen: 1 } }]);
+});

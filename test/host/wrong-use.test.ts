@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { agent, memoryStore, TroupeError } from '../../src/index.js';
+import { agent, createHost, memoryStore, TroupeError, tool } from '../../src/index.js';
+import { scriptedModel } from '../../src/testing/index.js';
 import { collect, consumerTool, leaf, logOf, ofType, readAll, refusalOf } from '../support/team.js';
 import { asker, call, gate, hostWith } from '../support/teams.js';
 
@@ -103,4 +104,46 @@ test('an instruction function that gives no text ends the run, saying so', async
 test('a name that is no key of an object is no name', () => {
   expect(() => agent({ name: '__proto__' })).toThrow(typed('INVALID_DEFINITION'));
   expect(() => agent({ name: 'a', tools: [asker('__proto__')] })).toThrow(TroupeError);
+});
+
+test('every fault of a host’s options is told at once, whatever its kind', () => {
+  const options = { polcy: [], store: {}, hooks: [{}], elicitation: 'never', limits: { concurrency: 0 } };
+  expect(() => createHost(options as never)).toThrow(
+    expect.objectContaining({
+      code: 'INVALID_OPTION',
+      problems: ['createHost', 'createHost.store', 'hooks', 'elicitation', 'limits.concurrency'].map((path) =>
+        expect.objectContaining({ path }),
+      ),
+    }),
+  );
+});
+
+test('an answer meant for the question of another session finds none here', async () => {
+  const asks = tool({
+    name: 'asks',
+    description: 'asks',
+    annotations: { readOnly: true },
+    execute: (_, { elicit }) => elicit({ message: '?' }),
+  });
+  const one = agent({ name: 'one', tools: [asks], model: 'scripted' });
+  const model = scriptedModel(() => ({ toolCalls: [{ name: 'asks', args: {} }] }));
+  await using host = createHost({ models: { scripted: model } });
+  const question = async (session: ReturnType<typeof host.session>) => {
+    for await (const event of session.stream({ kind: 'message', content: 'go' }).stream)
+      if (event.type === 'elicitation_request') return event.requestId;
+    throw new Error('nothing was asked');
+  };
+  const [here, there] = [host.session(one), host.session(one)];
+  const [mine, theirs] = [await question(here), await question(there)];
+  expect(mine).not.toBe(theirs);
+});
+
+test('a kind of data that a stream does not take is refused by its name', async () => {
+  await using host = createHost({ models: { scripted: scriptedModel(() => ({ text: 'x' })) } });
+  const session = host.session(agent({ name: 'one', model: 'scripted' }));
+  await session.stream({ kind: 'message', content: 'go' }).stream.next();
+  await expect(session.stream({ kind: 'telegram' } as never).stream.next()).rejects.toMatchObject({
+    code: 'INVALID_ANSWER',
+    message: expect.stringContaining('"telegram"'),
+  });
 });

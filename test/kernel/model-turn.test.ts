@@ -204,3 +204,13 @@ test('what is no answer at all is told as such', () => {
     expect(() => turn().turn.take(nothing as never)).toThrow(expect.objectContaining({ code: 'INVALID_RESPONSE' }));
   }
 });
+
+test('a call among the contents of an answer is none: it would stand in the history without a response', () => {
+  for (const part of [
+    { type: 'function_call', name: 'f', args: {}, id: 'c' },
+    { type: 'function_response', name: 'f', response: {}, id: 'c' },
+  ])
+    expect(() => turn().turn.take({ content: [part as never] })).toThrow(
+      expect.objectContaining({ code: 'INVALID_RESPONSE', message: expect.stringContaining('toolCalls') }),
+    );
+});

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { ModelUsage } from '../../src/contracts/index.js';
-import { createUsageTally } from '../../src/kernel/usage.js';
+import { amountsIn, createUsageTally } from '../../src/kernel/usage.js';
 import { fc } from '../support/fast-check.js';
 
 const tallyOf = (...usages: ModelUsage[]) => {
@@ -43,6 +43,15 @@ describe('usage', () => {
     const tally = tallyOf(broken, { outputTokens: 2 });
     expect(tally.totals()).toEqual({ outputTokens: 2 });
     expect(tally.cost()).toBeUndefined();
+  });
+
+  test('nobody gives tokens or money back', () => {
+    const given = { inputTokens: -5, outputTokens: 2, cost: { usd: -1 } };
+    expect(amountsIn(given)).toEqual({ outputTokens: 2 });
+    expect(tallyOf({ inputTokens: 7 }, given).totals()).toEqual({ inputTokens: 7, outputTokens: 2 });
+    expect(tallyOf(given).cost()).toBeUndefined();
+    const fine = { inputTokens: 0, cost: { usd: 0 } };
+    expect(amountsIn(fine)).toBe(fine);
   });
 
   test('a tree of tallies sums to the same as one tally, absent fields and missing prices included', () => {

@@ -31,7 +31,8 @@ function inShort({ inventory, structure, todo }: Facts, count: Count): string[] 
   else if (inventory.files === 0) said.push('The folder holds no files.');
   else {
     const [most] = inventory.kinds;
-    said.push(`${sentence(count(inventory.files, 'file'))} with ${count(inventory.lines, 'line')} of text.`);
+    const files = `${atLeast(inventory.leftOut)}${count(inventory.files, 'file')}`;
+    said.push(`${sentence(files)} with ${count(inventory.lines, 'line')} of text.`);
     if (most !== undefined) said.push(`Most are ${most.kind} (${n(most.files)}).`);
   }
   const [largest] = structure?.largest ?? [];
@@ -40,6 +41,9 @@ function inShort({ inventory, structure, todo }: Facts, count: Count): string[] 
     said.push(todo.total === 0 ? 'Nothing is marked as left to do.' : `${marked(todo)} marked as left to do.`);
   return [said.join(' ')];
 }
+
+/** What was left out of a listing is not in its counts. */
+const atLeast = ({ stopped }: LeftOut) => (stopped.length > 0 ? 'at least ' : '');
 
 const sentence = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
@@ -66,10 +70,10 @@ function contents({ inventory }: Facts): string[] {
 
 function tangles(structure: Structure | undefined): string[] {
   if (structure === undefined) return ['Nobody looked at the structure.'];
-  const { sourceFiles, largest, importsCountedIn, mostImports, importersCountedFor, mostImported } = structure;
+  const { sourceFiles, largest, importsCountedIn, mostImports, importersCountedFor, mostImported, notes } = structure;
   if (sourceFiles === 0) return ['There are no source files.'];
   return [
-    `The largest of ${counted(sourceFiles, 'source file')}:`,
+    `The largest of ${notes.length > 0 ? 'at least ' : ''}${counted(sourceFiles, 'source file')}:`,
     '',
     ...largest.map(({ path, lines }, at) => `${at + 1}. ${code(path)}: ${counted(lines, 'line')}`),
     ...(mostImports.length > 0 ? ['', `Most imports, of the ${counted(importsCountedIn, 'largest file')}:`, ''] : []),

@@ -86,7 +86,7 @@ test('two hosts with a store each go on by themselves', async () => {
     const ran: string[] = [];
     await using host = createHost({ models: { scripted: model() }, store, clock: virtualClock() });
     const run = await host.resume(id, { agent: agent({ name: 'a', tools: [danger(ran)] }) });
-    run.respond('q1', answer);
+    run.respond(run.state().pending[0]?.requestId as string, answer);
     await run.result;
     return { ran, answers: ofType(await logOf(store, id), 'tool_response') };
   };
@@ -208,7 +208,7 @@ test('it is asked once, over a second resume too, and an answer that is in the l
   });
   const answered = upTo(
     await logOf(second, id),
-    (event) => event.type === 'elicitation_response' && event.requestId !== 'q1',
+    (event) => event.type === 'elicitation_response' && event.requestId !== asked.find(isAsked)?.requestId,
   );
   await two.close();
   await one.close();
@@ -483,7 +483,7 @@ test('the agent may be left out where the host knows it by name', async () => {
     agents: [agent({ name: 'a', tools: [danger([])] })],
   });
   const run = await host.resume(id);
-  run.respond('q1', { action: 'accept' });
+  run.respond(run.state().pending[0]?.requestId as string, { action: 'accept' });
   expect(await run.result).toMatchObject({ ok: true });
   await using other = createHost({
     models: { scripted: model() },
@@ -512,7 +512,7 @@ test('what cannot be resumed is refused by name', async () => {
   await expect(other.resume(id, { agent: agent({ name: 'a', tools: [danger([])] }) })).rejects.toMatchObject({
     code: 'SESSION_LOCKED',
   });
-  run.respond('q1', { action: 'accept' });
+  run.respond(run.state().pending[0]?.requestId as string, { action: 'accept' });
   expect(await run.result).toMatchObject({ ok: true });
 });
 

@@ -118,7 +118,7 @@ test('time that was used counts on', async () => {
   await using two = createHost({ models: { scripted: slowAgain }, store: again, clock: later });
   const resumed = await two.resume(id, { agent: timed });
   void readAll(resumed);
-  resumed.respond('q1', { action: 'accept' });
+  resumed.respond(resumed.state().pending[0]?.requestId as string, { action: 'accept' });
   await settle();
   await later.advance(19_999);
   expect(resumed.state().root.type).toBe('running');
