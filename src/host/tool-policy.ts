@@ -12,12 +12,33 @@ import type { AgentTools, ToolEntry } from './agent-tools.js';
 import { withPlanExit } from './plan-mode.js';
 import { declaredTools, PROVIDER_PREFIX, providerTool } from './provider-tools.js';
 import type { Thread } from './thread.js';
+import { copyArgs } from './tool-args.js';
 import type { Call } from './tool-call.js';
 
-/** What policy says of a call. */
+/** What policy says of a call: of its arguments as they are, and in the spelling of its tool; the stricter. */
 export function evaluate(call: Call): PolicyDecision | Promise<PolicyDecision> {
-  const said = call.thread.tree.host.policy.evaluate(requestOf(call));
+  const request = requestOf(call);
+  const plainArgs = call.entry?.tool?.plainArgs;
+  return plainArgs === undefined ? decide(call, request) : decideBoth(call, request, plainArgs);
+}
+
+function decide(call: Call, request: PolicyRequest): PolicyDecision | Promise<PolicyDecision> {
+  const said = call.thread.tree.host.policy.evaluate(request);
   return said instanceof Promise ? said.then(narrowPolicyDecision) : narrowPolicyDecision(said);
+}
+
+async function decideBoth(
+  call: Call,
+  request: PolicyRequest,
+  plainArgs: NonNullable<ToolDefinition['plainArgs']>,
+): Promise<PolicyDecision> {
+  const asSaid = await decide(call, request);
+  if (asSaid.outcome === 'deny') return asSaid;
+  const args = await plainArgs(copyArgs(call.args) as never);
+  if (args === undefined) return asSaid;
+  const asMeant = await decide(call, { ...request, args });
+  const isStricter = asMeant.outcome === 'deny' || (asMeant.outcome === 'ask_user' && asSaid.outcome === 'allow');
+  return isStricter ? asMeant : asSaid;
 }
 
 /** A call as policy sees it, from what the registry and the tree know of it; nothing that an agent said counts. */
