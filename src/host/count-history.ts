@@ -1,3 +1,4 @@
+import { sentMessages } from './kept-media.js';
 import { beginWork, endWork } from './limits.js';
 import type { CountedHistory, Thread } from './thread.js';
 
@@ -31,9 +32,8 @@ export async function countHistory(
     const { provider, model } = await models.resolve(choice, { agent: thread.agentId, purpose: 'turn' });
     if (model.countTokens === undefined || signal().aborted) return;
     thread.counted = { ...thread.counted, isKnown: true };
-    const tokens = await inFlight(thread, provider, signal, () =>
-      model.countTokens?.({ messages: thread.history.outgoing(start), signal: signal() }),
-    );
+    const messages = await sentMessages(thread, thread.history.outgoing(start));
+    const tokens = await inFlight(thread, provider, signal, () => model.countTokens?.({ messages, signal: signal() }));
     if (typeof tokens !== 'number' || !(tokens > 0 && Number.isFinite(tokens))) return;
     thread.counted = { estimated, ratio: tokens / estimated, isKnown: true };
   } catch {

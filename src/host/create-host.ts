@@ -32,6 +32,7 @@ import { outsideContext } from './executors.js';
 import { hookFaults } from './hook-options.js';
 import type { HostCore, ModelRegistry } from './host-core.js';
 import { createInspection, type HostInspection, unbreakable } from './inspection.js';
+import { createMediaKeeper } from './kept-media.js';
 import { createLifecycle } from './lifecycle.js';
 import { assertAgent, closeTree } from './open-session.js';
 import { hostOptionFaults, optionsOf } from './option-keys.js';
@@ -111,6 +112,7 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
     hookPoints,
     lifecycle: createLifecycle(hookPoints),
     credentials: options.credentials ?? memoryCredentials(),
+    media: createMediaKeeper(),
     elicitation: options.elicitation ?? 'respond',
     store: options.store ?? parts.store(),
     appName: options.appName ?? 'troupe',

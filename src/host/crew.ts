@@ -279,11 +279,13 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
 
   /** A child from before the process ended: what it had come to counts, and it goes on from there. */
   function rejoin(job: Job, past: ThreadPast): void {
+    past.isBack = true;
     const { name } = past.agent.definition;
     const isFirst = job.restartOf === undefined && past.input !== undefined;
     const mapped = isFirst ? thread.past?.takeMapped(name, job.requestId) : undefined;
     if (past.input === undefined && past.end === undefined) {
       job.past = past;
+      if (isStopping) return abandon(job);
       if (job.input === undefined) return prepare(job);
       preparing.add(job);
       return launch(job);
@@ -306,6 +308,7 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
       giveContext(child, thread.history.messages().slice(0, thread.preloaded));
     }
     resumeRun(child, past);
+    if (isStopping) stopJob(job);
   }
 
   /** What a member had of the conversation. A filter that throws now let nothing through. */
@@ -359,22 +362,33 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
   /** A child that never came to be. */
   function refuse(job: Job, thrown: unknown, code: string): void {
     if (!preparing.delete(job)) return;
-    giveUpPlace(job);
     const { name } = (agent.children[job.index] as CompiledAgent).definition;
-    settle(job, outcomeOf(job, { reason: 'failed', data: publishFault(thread, name, thrown, code) }));
+    neverBegan(job, { reason: 'failed', data: publishFault(thread, name, thrown, code) });
   }
 
   /** The same for one that nobody waits for any more. */
-  function giveUpPlace(job: Job): void {
-    if (job.ordinal > 0 && job.ordinal === thread.spawned) thread.spawned--;
-    job.ordinal = 0;
-  }
-
   function abandon(job: Job): void {
     preparing.delete(job);
-    giveUpPlace(job);
-    const reason = 'stopped before it began';
-    settle(job, outcomeOf(job, { reason: 'aborted', data: { reason, by: 'host' } }));
+    neverBegan(job, { reason: 'aborted', data: { reason: 'stopped before it began', by: 'host' } });
+  }
+
+  function neverBegan(job: Job, end: RunEnd): void {
+    const { past } = job;
+    // Its place is free again, unless others are counted behind it.
+    if (job.ordinal > 0 && job.ordinal === thread.spawned) thread.spawned--;
+    job.ordinal = 0;
+    if (past !== undefined) {
+      // Its start was told before the process ended: so is its end.
+      const child = newChild(job, past.agent, past.threadId as string);
+      givePast(child, past);
+      if (!past.isInitialized) publishInitialize(child);
+      child.end = end;
+      publish(child, { type: 'stream_end', ...end });
+      publishCompleted(child, past.agent.definition.name, end, []);
+      jobs.delete(child.address);
+      forget(child);
+    }
+    settle(job, outcomeOf(job, end));
   }
 
   function outcomeOf(job: Job, end: RunEnd): ChildOutcome {
@@ -411,7 +425,7 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
     }
     const at = past?.settledAt ?? tree.host.clock.now();
     const again = past === undefined ? undefined : thread.past?.takeRestart(past);
-    if (again !== undefined) {
+    if (again !== undefined && !again.isBack) {
       if (!isRecall(outcome.end)) noteRestart(job, at);
       job.restartOf = child.threadId;
       job.thread = undefined;
@@ -508,18 +522,13 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
     queue.length = 0;
     inOrderUntil = nextInOrder;
     for (const job of [...preparing]) abandon(job);
-    const stop = thread.run?.stop;
-    const reason = stop?.data.reason ?? stop?.reason ?? 'a sibling ended the work';
-    const by = stop?.data.by ?? 'host';
+    rejoinLeft();
     const all = [...jobs.values()];
     let at = 0;
     const slice = () => {
       const sliceEnd = performance.now() + SLICE_MS;
       for (; at < all.length; at++) {
-        const job = all[at] as Job;
-        job.isCancelled = true;
-        job.cancelDelay?.();
-        if (job.thread !== undefined) stopRun(job.thread, abortStop(reason, by));
+        stopJob(all[at] as Job);
         if (performance.now() > sliceEnd && at + 1 < all.length) {
           at++;
           setImmediate(slice);
@@ -529,6 +538,24 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
       sayStopped();
     };
     slice();
+  }
+
+  function stopJob(job: Job): void {
+    job.isCancelled = true;
+    job.cancelDelay?.();
+    const stop = thread.run?.stop;
+    const reason = stop?.data.reason ?? stop?.reason ?? 'a sibling ended the work';
+    if (job.thread !== undefined) stopRun(job.thread, abortStop(reason, stop?.data.by ?? 'host'));
+  }
+
+  /** Children from before the process ended that the composition has not come to again: they end before it. */
+  function rejoinLeft(): void {
+    for (const past of thread.past?.children ?? []) {
+      if (past.isBack || past.settledAt !== undefined) continue;
+      const job = newJob(past.index);
+      job.restartOf = past.restartOf;
+      rejoin(job, past);
+    }
   }
 
   function announce(iteration: number): void {

@@ -29,6 +29,7 @@ import type { Stamp } from '../kernel/stamp.js';
 import type { TurnoverMap } from '../kernel/turnover-map.js';
 import type { Backends } from './backends.js';
 import type { Watch } from './inspection.js';
+import type { MediaCache } from './media-cache.js';
 import type { Permits } from './permits.js';
 import type { RestoreFile } from './recovery/restore-files.js';
 import type { SessionTools } from './session-tools.js';
@@ -93,6 +94,15 @@ export interface Lifecycle {
   gateOf(tree: Tree): EventGate<Thread> | undefined;
 }
 
+/** Keeps large media of events as artifacts of their sessions. */
+export interface MediaKeeper {
+  /** From here on large media of the tree is kept before the event that brings it is seen; what comes after it waits. */
+  keepFor(tree: Tree): void;
+  /** The same behind what hooks make of an event. */
+  gateOf(tree: Tree, hooks: EventGate<Thread>): EventGate<Thread>;
+  readonly cache: MediaCache;
+}
+
 /** Tells the session of the end of its run. */
 export type EndReport = (reason: string, endsSession: boolean) => void;
 
@@ -113,6 +123,7 @@ export interface HostCore {
   /** Nothing: no hook listens to what it fires. */
   readonly lifecycle: Lifecycle | undefined;
   readonly credentials: CredentialStore;
+  readonly media: MediaKeeper;
   readonly elicitation: ElicitationCallback | 'respond' | 'deny';
   readonly store: SessionProvider;
   readonly appName: string;

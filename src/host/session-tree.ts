@@ -4,6 +4,7 @@ import { readCompaction } from '../kernel/compaction.js';
 import { describeError } from '../kernel/errors.js';
 import { createEventMerge } from '../kernel/event-merge.js';
 import { createHistory, type History } from '../kernel/history.js';
+import { bringsLargeMedia } from '../kernel/kept-media.js';
 import { createStateScope } from '../kernel/state.js';
 import type { HostCore } from './host-core.js';
 import { type CompiledAgent, type Thread, type Tree, type TreeSettings, threadKey } from './thread.js';
@@ -100,7 +101,8 @@ class SessionTree implements Tree {
     this.settings = options.settings;
     this.runTools = options.runTools;
     const { seq = 0, handle } = options;
-    const gate = host.lifecycle?.gateOf(this);
+    const hooks = host.lifecycle?.gateOf(this);
+    const gate = hooks && host.media.gateOf(this, hooks);
     const reservedSeq = handle?.reserve === undefined ? Number.POSITIVE_INFINITY : seq;
     this.merge = createEventMerge<Thread>({ stamp: host.stamp, seq, log: LOG, gate, reservedSeq });
   }
@@ -193,6 +195,7 @@ export function publish(thread: Thread, draft: AgentEventDraft): undefined | Pro
   const { host } = thread.tree;
   host.tracing?.see(thread, draft);
   host.watch?.see(thread, draft);
+  if (bringsLargeMedia(draft)) host.media.keepFor(thread.tree);
   return thread.tree.merge.publish(thread, draft);
 }
 

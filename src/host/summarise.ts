@@ -5,6 +5,7 @@ import { askAfterModel, askBeforeModel, askOnModelError } from '../kernel/model-
 import { isOwnLoop } from './count-history.js';
 import { fireHook } from './fire-hook.js';
 import { houseCall, houseMeta } from './house-call.js';
+import { sentMessages } from './kept-media.js';
 import { notice } from './session-tree.js';
 import type { Thread } from './thread.js';
 
@@ -40,7 +41,10 @@ async function askForSummary(
   if (!isOwnLoop(executor)) throw failure(`an agent of the executor "${executor}" has no model of its own here`);
   let request: ModelRequest = {
     systemInstruction: INSTRUCTION,
-    messages: [...messages, { role: 'user', content: toParts('Summarise the conversation up to here.') }],
+    messages: [
+      ...(await sentMessages(thread, messages)),
+      { role: 'user', content: toParts('Summarise the conversation up to here.') },
+    ],
     signal: signal(),
     _meta: houseMeta(thread, 'summary'),
   };

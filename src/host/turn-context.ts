@@ -16,16 +16,19 @@ import type {
 } from '../contracts/index.js';
 import { textOf } from '../kernel/content.js';
 import { TroupeError } from '../kernel/errors.js';
+import { bringsLargeMedia } from '../kernel/kept-media.js';
 import { nextRound, STEPS_PER_ROUND } from '../kernel/next-round.js';
 import type { Activity } from './activity.js';
 import type { Exhausted } from './budget.js';
 import { showProgress } from './call-context.js';
+import { isOwnLoop } from './count-history.js';
 import { abortStop, stopRun } from './end-run.js';
 import { ownDraft } from './executor-draft.js';
 import { createExecutor } from './executors.js';
 import { fireHook } from './fire-hook.js';
 import { fitContext, startOf } from './fit-context.js';
 import { instructionOf, withSkills } from './instruction.js';
+import { type LoadedMedia, loadMedia, sentInbox, withMedia } from './kept-media.js';
 import { noteText } from './last-text.js';
 import { beginWork, budgetEnd, countModelCall, endWork } from './limits.js';
 import type { PaidCall } from './model-budget.js';
@@ -37,7 +40,7 @@ import { publish } from './session-tree.js';
 import { commitUpdates } from './state-updates.js';
 import type { RunEnd, RunRecord, Thread } from './thread.js';
 import { registerCall } from './tool-call.js';
-import { visibleTools } from './tool-policy.js';
+import { allowsProviderTool, visibleTools } from './tool-policy.js';
 import { takeSelection } from './tool-selection.js';
 import { TurnRequest } from './turn-request.js';
 import { takeUsage } from './usage.js';
@@ -68,6 +71,8 @@ export class Turn implements TurnContext, Activity {
   /** The call under way, where it is paid from a budget. */
   paying: PaidCall | undefined;
   private calls: TurnModelCalls | undefined;
+  /** What the messages refer to, once it is loaded. */
+  private media: LoadedMedia | undefined;
   readonly toolsOff: boolean;
 
   constructor(
@@ -102,7 +107,9 @@ export class Turn implements TurnContext, Activity {
     }
     this.work(true);
     try {
-      const end = await this.listen(thread.executor, anew ?? inbox);
+      const given = anew ?? inbox;
+      const isSent = thread.history.refersToMedia && !isOwnLoop(thread.agent.driver.descriptor.executor);
+      const end = await this.listen(thread.executor, isSent ? await sentInbox(thread, given) : given);
       if (this.asking !== undefined) await Promise.all(this.asking);
       return end;
     } finally {
@@ -251,17 +258,30 @@ export class Turn implements TurnContext, Activity {
   messages(): readonly ModelMessage[] {
     const { thread, run } = this;
     thread.tree.merge.completeMessage(thread);
-    return thread.history.outgoing(startOf(thread, run));
+    const outgoing = thread.history.outgoing(startOf(thread, run));
+    return this.media === undefined ? outgoing : withMedia(outgoing, this.media);
   }
 
   fitContext(): undefined | Promise<void> {
-    this.thread.tree.merge.completeMessage(this.thread);
-    return fitContext(this.thread, () => this.signal);
+    const { thread } = this;
+    thread.tree.merge.completeMessage(thread);
+    const fitting = fitContext(thread, () => this.signal);
+    return thread.history.refersToMedia ? this.loadMedia(fitting) : fitting;
+  }
+
+  private async loadMedia(fitting: undefined | Promise<void>): Promise<void> {
+    await fitting;
+    if (!this.isCut)
+      this.media = await loadMedia(this.thread, this.thread.history.outgoing(startOf(this.thread, this.run)));
   }
 
   tools(): readonly ToolDescriptor[] {
     if (this.toolsOff) return [];
     return visibleTools(this.thread);
+  }
+
+  allowsProviderTool(name: string): boolean {
+    return !this.toolsOff && allowsProviderTool(this.thread, name);
   }
 
   modelRequest(): ModelRequest {
@@ -353,6 +373,7 @@ export class Turn implements TurnContext, Activity {
       case 'message': {
         if (draft.role === 'agent') this.noteText(draft.messageId, textOf(draft.content));
         const above = project(thread, draft);
+        if (bringsLargeMedia(draft)) thread.tree.host.media.keepFor(thread.tree);
         const own =
           draft._meta === undefined && draft.source === undefined
             ? thread.tree.merge.publishMessage(thread, draft.messageId, draft.role, draft.content)

@@ -1,4 +1,6 @@
 import type { AgentEvent, Bag, SteerData } from '../contracts/index.js';
+import { holdsLargeMedia } from '../kernel/kept-media.js';
+import { keptParts } from './kept-media.js';
 import { notice } from './session-tree.js';
 import type { RunStop, Thread } from './thread.js';
 
@@ -18,8 +20,14 @@ export function keepWords(thread: Thread, words: Words): void {
   // Whatever ended a moment ago hears nothing: who goes on in its place does.
   if (thread.end !== undefined && thread.parent !== undefined) return keepWords(thread.parent, words);
   if (hasWords(thread, words)) return;
-  if (isLogged(thread)) note(thread, STEER, { ...words });
   thread.steers.push(words);
+  if (!isLogged(thread)) return;
+  const { message } = words;
+  if (typeof message === 'string' || !holdsLargeMedia(message)) return note(thread, STEER, { ...words });
+  void keptParts(thread, message).then((kept) => {
+    // Heard meanwhile: the message that says so has it.
+    if (hasWords(thread, words)) note(thread, STEER, { ...words, message: kept });
+  });
 }
 
 /** Takes over what was said to one above. What it has heard already is left for another. */

@@ -69,6 +69,8 @@ export interface EventMerge<O extends Origin = Origin> {
    * it, and is told by `onLost` that it fell too far behind.
    */
   observe(onLost: () => void): Observer;
+  /** From the next event on all pass through `gate`, where none was given before. */
+  passThrough(gate: EventGate<O>): void;
   /** Resolves once all that was published so far is through its `gate`; nothing when it is. */
   whenPassed(): undefined | Promise<void>;
   /** Nothing more comes: observers end once they have read what there is. */
@@ -133,7 +135,7 @@ class Merge<O extends Origin> implements EventMerge<O>, MergeSource {
   #held: Entry | undefined;
   #heldUntilSeq = 0;
   #lastSeq: number;
-  readonly #passage: Passage<O> | undefined;
+  #passage: Passage<O> | undefined;
   readonly #stamp: Stamp;
   readonly #log: MergeLog<O>;
   readonly #highWater: number;
@@ -156,7 +158,7 @@ class Merge<O extends Origin> implements EventMerge<O>, MergeSource {
     } = options;
     this.#reservedSeq = reservedSeq;
     this.#lastSeq = seq;
-    this.#passage = gate && new Passage(gate, (event, origin) => this.#admit(event, origin));
+    if (gate !== undefined) this.passThrough(gate);
     this.tail = { event: undefined, seq, origin: undefined, next: undefined };
     this.#stamp = stamp;
     this.#log = log;
@@ -242,6 +244,10 @@ class Merge<O extends Origin> implements EventMerge<O>, MergeSource {
   completeMessage(origin: O, interrupted = false): void {
     if (this.#passage?.isHeld) return this.#passage.behind(() => this.#complete(origin, interrupted));
     this.#complete(origin, interrupted);
+  }
+
+  passThrough(gate: EventGate<O>): void {
+    this.#passage ??= new Passage(gate, (event, origin) => this.#admit(event, origin));
   }
 
   whenPassed(): undefined | Promise<void> {

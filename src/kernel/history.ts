@@ -1,6 +1,7 @@
 import type { ContentPart, ModelMessage, ToolResultData } from '../contracts/index.js';
 import { type Compaction, compacted } from './compaction.js';
 import { textOf } from './content.js';
+import { refersToMedia } from './kept-media.js';
 import { LONGEST_OUTPUT, outputLength, shortened } from './long-output.js';
 import { estimateMessage } from './tokens.js';
 
@@ -49,6 +50,8 @@ export interface History {
   /** Forgets all of it. */
   clear(): void;
   readonly openCalls: number;
+  /** Something of it is media that is kept apart: what is sent has it in its place. */
+  readonly refersToMedia: boolean;
   /** What goes to a model from now on: `messages()` from `from` on, or what the last compaction leaves of them. */
   outgoing(from: number): ModelMessage[];
   /** Estimated tokens of `outgoing(from)`; each message is looked at once in its life. */
@@ -63,6 +66,7 @@ export const createHistory = (): History => new ThreadHistory();
 
 /** A class, not closures: there is one per session. */
 class ThreadHistory implements History {
+  refersToMedia = false;
   #done: ModelMessage[] = [];
   #round: Round | undefined;
   /** A user's words that came while calls were open stand behind the answers. */
@@ -118,6 +122,7 @@ class ThreadHistory implements History {
   }
 
   user(content: readonly ContentPart[]): void {
+    if (refersToMedia(content)) this.refersToMedia = true;
     const message: ModelMessage = { role: 'user', content: [...content] };
     if (this.#isOpen()) {
       this.#heldBack ??= [];
@@ -129,6 +134,7 @@ class ThreadHistory implements History {
   }
 
   model(messageId: string, content: readonly ContentPart[]): void {
+    if (refersToMedia(content)) this.refersToMedia = true;
     this.#openRound(messageId).parts.push(...content);
   }
 
@@ -141,6 +147,7 @@ class ThreadHistory implements History {
     const call = round?.calls.find((candidate) => candidate.requestId === requestId);
     if (round === undefined || call === undefined) return;
     round.responses ??= new Map();
+    if (refersToMedia(result.llmContent)) this.refersToMedia = true;
     round.responses.set(requestId, toFunctionResponse(call, result));
     if (round.responses.size === round.calls.length) this.#closeRound();
   }
@@ -164,6 +171,7 @@ class ThreadHistory implements History {
   }
 
   preload(messages: readonly ModelMessage[]): void {
+    if (messages.some(({ content }) => refersToMedia(content))) this.refersToMedia = true;
     this.#done = [...messages, ...this.#done];
     this.#tokens = undefined;
   }

@@ -1,4 +1,5 @@
 import type { ArtifactStore, ToolContext, ToolDefinition, ToolResultData } from '../contracts/index.js';
+import { placeOfArtifact } from '../kernel/artifact-uri.js';
 import { errorResult } from '../kernel/tool-result.js';
 
 const MOST_CHARACTERS = 30_000;
@@ -68,16 +69,10 @@ const listArtifacts: ToolDefinition = {
 
 const nothingKept = () => errorResult('execution_failed', 'nothing is kept in this session');
 
-/** `artifact:<session>/<name>?version=<n>` names both; whose session it is the store decides, not the address. */
+/** An address names both. */
 function placeOf({ name, version }: ReadArgs): { name: string; version: number | undefined } {
-  const address = /^artifact:[^/]*\/([^?]*)(?:\?version=(\d+))?$/.exec(name);
-  if (address === null) return { name, version };
-  try {
-    const told = address[2] === undefined ? undefined : Number(address[2]);
-    return { name: decodeURIComponent(address[1] ?? ''), version: version ?? told };
-  } catch {
-    return { name, version };
-  }
+  const place = placeOfArtifact(name);
+  return place === undefined ? { name, version } : { name: place.name, version: version ?? place.version };
 }
 
 async function unknown(

@@ -1,12 +1,12 @@
-import type { AgentEvent, SessionHandle } from '../../contracts/index.js';
+import type { SessionHandle } from '../../contracts/index.js';
 import { TroupeError } from '../../kernel/errors.js';
 import { assertSessionId } from '../../kernel/session-id.js';
 import type { HostCore } from '../host-core.js';
 import { newSessionId } from '../session-tree.js';
-import { copyArtifacts } from './artifacts.js';
+import { ArtifactCopy } from './artifacts.js';
 import { assertUndamaged } from './damage.js';
 import { appendNote } from './note.js';
-import { settledPosition } from './settled.js';
+import { Settled } from './settled.js';
 
 /** Where a fork stands. */
 export interface Forked {
@@ -27,43 +27,62 @@ export async function forkSession(host: HostCore, sessionId: string, { at }: { a
   // What has been said by now is part of the past.
   await host.trees.get(sessionId)?.pendingWrites;
   const source = await host.store.load(sessionId);
-  const events: AgentEvent[] = [];
   try {
-    for await (const event of source.events) events.push(event);
+    return await forkFrom(host, source, at);
   } finally {
     await source.close();
   }
-  const asked = Math.min(at ?? Number.POSITIVE_INFINITY, events.at(-1)?.seq ?? 0);
-  const settled = settledPosition(events, asked);
-  if (settled === 0) {
+}
+
+/** The log is gone through twice, and never held: where it is settled, then what is copied. */
+async function forkFrom(host: HostCore, source: SessionHandle, at: number | undefined): Promise<Forked> {
+  const settled = new Settled();
+  let last = 0;
+  for await (const event of source.events) {
+    if (event.seq > (at ?? Number.POSITIVE_INFINITY)) break;
+    settled.take(event);
+    last = event.seq;
+  }
+  const { position } = settled;
+  if (position === 0) {
     assertUndamaged(source, 'nothing of it can be forked');
-    throw noPosition(sessionId, at);
+    throw noPosition(source.id, at);
   }
   const id = newSessionId();
-  const fork = await copy(host, source, { id, at: settled, events });
+  const fork = await copy(host, source, { id, at: position });
   try {
-    await copyArtifacts(host.store.artifacts, { from: sessionId, to: id }, events, settled);
-    const last = events.findLast((event) => event.seq <= asked)?.seq ?? settled;
-    if (last > settled) {
-      const text = `forked at ${settled}, the last settled position before ${asked}: behind it a call or a question is open`;
+    if (last > position) {
+      const text = `forked at ${position}, the last settled position before ${last}: behind it a call or a question is open`;
       await appendNote(host, fork, { code: 'FORK_MOVED', severity: 'info', text });
     }
   } finally {
     await fork.close();
   }
-  return { sessionId: id, at: settled };
+  return { sessionId: id, at: position };
 }
 
 /** By reference where the store can. */
 async function copy(
   host: HostCore,
   source: SessionHandle,
-  { id, at, events }: { id: string; at: number; events: readonly AgentEvent[] },
+  { id, at }: { id: string; at: number },
 ): Promise<SessionHandle> {
   const { store, appName } = host;
-  if (store.fork !== undefined) return store.fork(source.id, { id, at });
-  const fork = await store.create(source.agentName, { ...source.head?.metadata, appName, id });
-  for (const event of events) if (event.seq <= at) await fork.append(event);
+  const shared = await store.fork?.(source.id, { id, at });
+  const isShared = shared !== undefined;
+  const fork = shared ?? (await store.create(source.agentName, { ...source.head?.metadata, appName, id }));
+  if (isShared && store.artifacts === undefined) return fork;
+  const artifacts = new ArtifactCopy(store.artifacts, { from: source.id, to: id });
+  try {
+    for await (const event of source.events) {
+      if (event.seq > at) break;
+      if (!isShared) await fork.append(event);
+      await artifacts.take(event);
+    }
+  } catch (thrown) {
+    await fork.close();
+    throw thrown;
+  }
   return fork;
 }
 

@@ -1,28 +1,27 @@
 import type { AgentEvent } from '../../contracts/index.js';
 
 /**
- * The last position up to `at` behind which no call and no question is open in any thread; 0 where there is none. A
- * model call that was in flight there leaves nothing open: it is made again.
+ * Follows a log, event by event, to the last position behind which no call and no question is open in any thread; 0
+ * where there is none. A model call that was in flight there leaves nothing open: it is made again.
  */
-export function settledPosition(events: Iterable<AgentEvent>, at: number): number {
-  const open = new Set<string>();
-  let settled = 0;
-  for (const event of events) {
-    if (event.seq > at) break;
+export class Settled {
+  position = 0;
+  readonly #open = new Set<string>();
+
+  take(event: AgentEvent): void {
     switch (event.type) {
       case 'tool_request':
       case 'elicitation_request':
-        open.add(`${event.type[0]}${event.requestId}`);
+        this.#open.add(`${event.type[0]}${event.requestId}`);
         break;
       case 'tool_response':
       case 'elicitation_response':
-        open.delete(`${event.type[0]}${event.requestId}`);
+        this.#open.delete(`${event.type[0]}${event.requestId}`);
         break;
       default:
     }
-    if (open.size === 0) settled = event.seq;
+    if (this.#open.size === 0) this.position = event.seq;
   }
-  return settled;
 }
 
 /** Files that calls have written whose results stand behind a position, each once, in the order of their requests. */

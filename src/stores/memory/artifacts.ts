@@ -1,4 +1,5 @@
 import type { ArtifactStore } from '../../contracts/index.js';
+import { artifactUri } from '../../kernel/artifact-uri.js';
 import { TroupeError } from '../../kernel/errors.js';
 
 interface Version {
@@ -42,6 +43,3 @@ export function memoryArtifacts(): ArtifactStore {
     },
   };
 }
-
-export const artifactUri = (sessionId: string, name: string, version: number): string =>
-  `artifact:${encodeURIComponent(sessionId)}/${encodeURIComponent(name)}?version=${version}`;
