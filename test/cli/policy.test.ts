@@ -116,7 +116,10 @@ test('a policy that does not load stops the run before it begins, with every fau
     code: 'POLICY_INVALID',
     message: expect.stringMatching(/a\.toml:1:rules[\s\S]*b\.toml:1:rules\[0\]/),
   });
-  await expect(run(['none.toml'])).rejects.toMatchObject({ code: 'POLICY_INVALID', message: /none\.toml: cannot be read/ });
+  await expect(run(['none.toml'])).rejects.toMatchObject({
+    code: 'POLICY_INVALID',
+    message: /none\.toml: cannot be read/,
+  });
   expect(hostOptions).toEqual([]);
 });
 
