@@ -3,11 +3,12 @@ import { isAbsolute, relative, resolve } from 'node:path';
 import type { AgentDefinition } from '../contracts/index.js';
 import { loadAgentFile } from '../define/files/load.js';
 import { loadScriptFile } from '../define/files/script.js';
-import { openProject, trustProject } from '../define/project/project.js';
+import { openProject, type ProjectOptions, trustProject } from '../define/project/project.js';
 import type { ModelPrices } from '../define/worst-case.js';
 import { systemClock } from '../kernel/clock.js';
 import { TroupeError } from '../kernel/errors.js';
 import { scriptedModel } from '../models/scripted.js';
+import { readUserFile } from '../policy/user-file.js';
 import { workspaceTools } from '../tools/workspace.js';
 import type { CheckParts } from './check.js';
 import { createClackPrompter } from './clack-prompter.js';
@@ -15,6 +16,7 @@ import type { CommandIo } from './command-io.js';
 import type { ModelsParts } from './models.js';
 import { loadModelsFile } from './models-file.js';
 import type { PolicyParts } from './policy.js';
+import { userPolicyFile } from './policy-files.js';
 import type { RunParts } from './run.js';
 import { openStore, withFile } from './store-place.js';
 import type { TrustParts } from './trust.js';
@@ -77,14 +79,20 @@ export function modelsParts(file: string | undefined, io: CommandIo, models?: st
 /** Tools of the host that are for the structure of a team. */
 const STRUCTURAL = ['exit_loop', 'complete_task', 'ask_user', 'transfer_to_agent', 'exit_plan_mode'];
 
-export function policyParts(io: CommandIo): PolicyParts {
+export function policyParts(io: CommandIo, more: Pick<ProjectOptions, 'userFolder' | 'trust'> = {}): PolicyParts {
   const tools = workspaceTools({ root: io.cwd });
   return {
     annotationsOf: (tool) =>
       tool === 'activate_skill'
         ? { readOnly: true, category: 'read' }
         : tools.find(({ name }) => name === tool)?.descriptor.annotations,
+    plainArgs: (tool, args) => tools.find(({ name }) => name === tool)?.plainArgs?.(args as never),
     isStructural: (tool) => STRUCTURAL.includes(tool),
+    async standing() {
+      const { policy } = await openProject({ folder: io.cwd, ...more, hostTools: hostToolNames(io) });
+      const saved = userPolicyFile(io);
+      return saved === undefined ? policy : [...policy, readUserFile(saved)];
+    },
   };
 }
 

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { isAbsolute, relative, resolve } from 'node:path';
+import { isAbsolute, join, relative, resolve } from 'node:path';
 import { type Problem, TroupeError } from '../kernel/errors.js';
 import type { PolicyRuleSet } from '../kernel/policy-rules.js';
 import { policyFromToml } from '../policy/toml.js';
@@ -34,6 +34,12 @@ export async function readPolicyFiles(
     }
   }
   return { sets, problems };
+}
+
+/** Where "always and save" writes: in the user's own folder, never in the project's. */
+export function userPolicyFile({ env }: Pick<CommandIo, 'env'>): string | undefined {
+  const config = env.XDG_CONFIG_HOME || (env.HOME && join(env.HOME, '.config'));
+  return config === undefined || !isAbsolute(config) ? undefined : join(config, 'troupe', 'policy.toml');
 }
 
 /** `policy.toml#sha256=…`: the file must have that digest. */

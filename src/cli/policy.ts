@@ -1,9 +1,11 @@
 import type { PolicyRequest, ToolAnnotations } from '../contracts/index.js';
 import { type Problem, throwProblems } from '../kernel/errors.js';
 import { narrowPermissionMode } from '../kernel/narrow.js';
+import type { PolicyRuleSet } from '../kernel/policy-rules.js';
 import { didYouMean } from '../kernel/text.js';
 import { createPolicyEngine } from '../policy/engine.js';
 import type { PolicyExplanation } from '../policy/explain.js';
+import { strictness } from '../policy/ranked-rules.js';
 import type { CommandIo } from './command-io.js';
 import { exitCodes } from './exit-codes.js';
 import { visibleLine } from './plain-text.js';
@@ -36,6 +38,10 @@ export interface PolicyExplainCommand {
 export interface PolicyParts {
   annotationsOf(tool: string): ToolAnnotations | undefined;
   isStructural(tool: string): boolean;
+  /** The arguments in the spelling of the tool, where they are judged by that too. */
+  plainArgs(tool: string, args: unknown): unknown;
+  /** The rules that count for a run in the current folder without being named: the user's, and those of what is trusted. */
+  standing(): Promise<readonly PolicyRuleSet[]>;
 }
 
 const MODES = ['default', 'auto_edit', 'autonomous', 'plan', 'dont_ask'];
@@ -61,7 +67,10 @@ function checkText(files: readonly string[], count: number, problems: readonly P
   return `${checked}: ${plural(problems.length, 'problem')}\n${lines.join('\n')}\n`;
 }
 
-/** Says what would be decided about a call, by which rule and why. 0 whatever that is; faults of the files are thrown. */
+/**
+ * Says what would be decided about a call in a run here, by which rule and why. 0 whatever that is; faults of the files
+ * are thrown.
+ */
 export async function policyExplainCommand(
   command: PolicyExplainCommand,
   io: Pick<CommandIo, 'stdout' | 'cwd'>,
@@ -70,7 +79,11 @@ export async function policyExplainCommand(
   const request = requestOf(command, parts);
   const { sets, problems } = await readPolicyFiles(command.policy ?? [], io);
   throwProblems(problems, 'POLICY_INVALID');
-  const explanation = await createPolicyEngine(sets).explain(request);
+  const engine = createPolicyEngine([...sets, ...(await parts.standing())]);
+  const asSaid = await engine.explain(request);
+  const args = await parts.plainArgs(command.tool, request.args);
+  const asMeant = args === undefined ? asSaid : await engine.explain({ ...request, args });
+  const explanation = strictness(asMeant.outcome) > strictness(asSaid.outcome) ? asMeant : asSaid;
   await io.stdout.write(command.json === true ? jsonOf(explanation) : explanationText(explanation));
   return exitCodes.completed;
 }
@@ -90,6 +103,7 @@ function requestOf(command: PolicyExplainCommand, parts: PolicyParts): PolicyReq
       mode,
       ...(annotations !== undefined && { annotations }),
       ...(mcp !== undefined && { mcpName: mcp }),
+      executor: 'local',
       structural: parts.isStructural(tool),
     },
   };

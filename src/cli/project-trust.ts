@@ -31,7 +31,11 @@ export async function projectFor(
     return parts.openProject({ ...options, trust: { read: async () => undefined, write: async () => {} } });
   });
   const { untrusted } = project;
-  if (untrusted.length === 0) return project;
+  if (untrusted.length === 0) {
+    // What is missing cannot be agreed to here.
+    if (refusal !== undefined) throw refusal;
+    return project;
+  }
   const roots = [...new Set(untrusted.map(({ root = project.folder }) => root))];
   if (prompter !== undefined) {
     const agreed = await askFor(project, roots, await prompter(new AbortController().signal));

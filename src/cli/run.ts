@@ -1,4 +1,4 @@
-import { isAbsolute, join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import type { AgentDefinition, ModelInterface, SessionProvider, ToolDefinition, Toolset } from '../contracts/index.js';
 import type { Project, ProjectOptions } from '../define/project/project.js';
 import type { Host, HostOptions, Run, RunOptions } from '../host/types.js';
@@ -11,7 +11,7 @@ import { exitCodeOf } from './exit-codes.js';
 import { type Follow, followRun } from './follow-run.js';
 import type { ModelSettings } from './models-file.js';
 import { visibleLine } from './plain-text.js';
-import { readPolicyFiles } from './policy-files.js';
+import { readPolicyFiles, userPolicyFile } from './policy-files.js';
 import { projectFor } from './project-trust.js';
 import type { Prompter } from './question-form.js';
 import { inputOf, readPrompt } from './read-prompt.js';
@@ -235,12 +235,6 @@ async function readPolicies({ policy = [] }: Pick<RunCommand, 'policy'>, io: Com
   const { sets, problems } = await readPolicyFiles(policy, io);
   throwProblems(problems, 'POLICY_INVALID');
   return sets;
-}
-
-/** Where "always and save" writes: in the user's own folder, never in the project's. */
-function userPolicyFile({ env }: CommandIo): string | undefined {
-  const config = env.XDG_CONFIG_HOME || (env.HOME && join(env.HOME, '.config'));
-  return config === undefined || !isAbsolute(config) ? undefined : join(config, 'troupe', 'policy.toml');
 }
 
 /** Of the workspace's own tools; of others nothing is known here. */

@@ -1,3 +1,4 @@
+import { gonePolicies } from '../define/project/gone-policies.js';
 import { keyOf, type ProjectItem } from '../define/project/items.js';
 import { type Project, type ProjectOptions, withOwnExtension } from '../define/project/project.js';
 import { type TrustStore, trustFile } from '../define/project/trust-store.js';
@@ -39,7 +40,7 @@ export async function trustCommand(command: TrustCommand, io: CommandIo, parts: 
   };
   if (remove === true) await store.write(folder, undefined);
   const before = await look(options, parts);
-  const isSettled = before.trusted && before.changed.length === 0;
+  const isSettled = before.trusted && before.changed.length === 0 && before.gone.length === 0;
   const isWanted =
     remove !== true && !isSettled && (yes === true || (await isAgreed(before, io, parts, json === true)));
   if (isWanted) await parts.trustProject({ ...options, now: () => io.now() });
@@ -54,6 +55,8 @@ interface Found {
   readonly trusted: boolean;
   readonly items: readonly ProjectItem[];
   readonly changed: readonly ProjectItem[];
+  /** Paths of policies that were acknowledged and are there no more. */
+  readonly gone: readonly string[];
   /** What is wrong with its files. */
   readonly problems: readonly string[];
 }
@@ -66,7 +69,8 @@ async function look(options: ProjectOptions, parts: TrustParts): Promise<Found> 
   const items = all.items.filter(({ root }) => root === all.folder);
   const changed = items.filter((item) => kept?.acknowledged[keyOf(item)] !== item.hash);
   const problems = all.problems.map(({ path, message }) => (path === undefined ? message : `${path}: ${message}`));
-  return { folder: all.folder, trusted: kept !== undefined, items, changed, problems };
+  const gone = gonePolicies(kept, { root: all.folder, folder: all.folder, items });
+  return { folder: all.folder, trusted: kept !== undefined, items, changed, gone, problems };
 }
 
 const canAsk = (io: CommandIo): boolean => io.stdin.isTTY === true && io.stderr.isTTY;
@@ -74,7 +78,7 @@ const canAsk = (io: CommandIo): boolean => io.stdin.isTTY === true && io.stderr.
 async function isAgreed(found: Found, io: CommandIo, parts: TrustParts, isQuiet: boolean): Promise<boolean> {
   if (!canAsk(io) || isQuiet) return false;
   await io.stderr.write(textOf(found));
-  if (found.items.length === 0) return false;
+  if (found.items.length === 0 && found.gone.length === 0) return false;
   const prompter = await parts.prompter(new AbortController().signal);
   try {
     return await prompter.confirm({ message: 'Trust this folder, with all of this?', initial: false });
@@ -125,8 +129,9 @@ const KINDS: Readonly<Record<ProjectItem['kind'], string>> = {
 };
 
 function textOf(found: Found): string {
-  const { folder, trusted, items, changed } = found;
-  const state = !trusted ? 'not trusted' : changed.length === 0 ? 'trusted' : 'trusted, but not all of it is as it was';
+  const { folder, trusted, items, changed, gone } = found;
+  const isAsItWas = changed.length === 0 && gone.length === 0;
+  const state = !trusted ? 'not trusted' : isAsItWas ? 'trusted' : 'trusted, but not all of it is as it was';
   const lines = [`${folder}: ${state}; it brings ${items.length === 0 ? 'nothing' : plural(items.length, 'thing')}`];
   for (const item of items) {
     const mark = trusted && changed.includes(item) ? ' (new, or changed)' : '';
@@ -134,6 +139,7 @@ function textOf(found: Found): string {
     for (const warning of item.warnings) lines.push(`    ${warning}`);
     for (const problem of item.problems) lines.push(`    cannot be used: ${problem}`);
   }
+  for (const path of gone) lines.push(`  policy ${path} was trusted and is gone`);
   for (const problem of found.problems) lines.push(`  cannot be used: ${problem}`);
   return `${lines.map(visibleLine).join('\n')}\n`;
 }

@@ -97,6 +97,12 @@ export interface ToolDefinition<Name extends string = string, Args = unknown, Re
   readonly preview?:
     | ((args: never, context: { readonly signal: AbortSignal }) => ToolPreview | Promise<ToolPreview>)
     | undefined;
+  /**
+   * The same arguments in the one spelling that rules are written in, such as a path below a root with all links
+   * followed. A call is judged by these as well, and the stricter counts. Undefined: they are spelled so. They need not
+   * have been validated; when it throws the call is denied.
+   */
+  readonly plainArgs?: ((args: never) => unknown) | undefined;
   /** What it returns is the result, or `pending(ticket)`. */
   readonly execute: (args: never, context: ToolContext) => unknown;
   readonly '~types'?: { readonly args: Args; readonly result: Result } | undefined;

@@ -49,6 +49,11 @@ export interface TurnContext {
   /** Tools this agent may call, by the names that the model says. */
   tools(): readonly ToolDescriptor[];
   /**
+   * Whether the model may be told of a tool that its provider runs (`provider:google_search`) and that the backend
+   * brings by itself. Policy says; a notice tells what it does not allow. Those among `tools` are allowed.
+   */
+  allowsProviderTool?(name: string): boolean;
+  /**
    * Makes the history fit the agent's context budget; nothing where it fits. To be called before `modelRequest`. Never
    * rejects. An executor that keeps the conversation itself has no use for it.
    */
@@ -108,6 +113,12 @@ export interface ModelCall {
   settle(wasAnswered: boolean): void;
 }
 
+/** A model that a backend brings. `name`: as it has its price. */
+export type OwnModel = Pick<ResolvedModel, 'name' | 'provider'>;
+
+/** One try of a call of it. */
+export type OwnModelCall = Pick<ModelCall, 'request' | 'settle'>;
+
 /** How a try failed. */
 export interface ModelFailure {
   readonly code: string;
@@ -127,6 +138,8 @@ export interface ModelCalls {
    * no model can be asked (then its `error` is published); undefined where a limit was reached or the turn has ended.
    */
   begin(request: ModelRequest): Promise<ModelCall | TurnEnd | undefined>;
+  /** The same for a model that the backend brings and asks by itself: no other stands in for it, and who asks tries again. */
+  beginOwn(own: OwnModel, request: ModelRequest): Promise<OwnModelCall | TurnEnd | undefined>;
   /** Waits as long as is due. True: it is to be begun again. False: the failure stands. */
   failed(failure: ModelFailure, resolved: ResolvedModel): Promise<boolean>;
   answered(resolved: ResolvedModel): void;

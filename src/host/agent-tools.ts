@@ -121,10 +121,16 @@ export function agentTools(definition: AgentDefinition, around: ToolSurroundings
       descriptor.name,
     );
 
-  for (const tool of definition.tools) if (typeof tool !== 'string') addCode(tool, `${definition.name}.${tool.name}`);
-  for (const source of definition.toolSources ?? []) {
-    for (const tool of around.ownTools?.(source) ?? []) addCode(tool, `${definition.name}.${tool.name}`);
-  }
+  /** What is said of one must not be taken as said of the other. */
+  const addOwn = (tool: ToolDefinition) => {
+    const registered = `${definition.name}.${tool.name}`;
+    if (around.hostTools.has(registered) || runCode.has(registered) || runDescriptors.has(registered)) {
+      const message = `two tools named "${registered}": one of the host, and ${tool.name} of this agent; rename one`;
+      problems.push({ code: 'INVALID_DEFINITION', path: `${around.path}.tools`, message });
+    } else addCode(tool, registered);
+  };
+  for (const tool of definition.tools) if (typeof tool !== 'string') addOwn(tool);
+  for (const source of definition.toolSources ?? []) for (const tool of around.ownTools?.(source) ?? []) addOwn(tool);
   const named = new Set(definition.tools.filter((tool) => typeof tool === 'string'));
   for (const required of definition.descriptor.requiredTools ?? []) named.add(required);
   for (const pattern of [...named].filter((name) => name.endsWith('*'))) {

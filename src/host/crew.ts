@@ -17,7 +17,7 @@ import { noteBlocked } from './outside-wait.js';
 import type { ThreadPast } from './recovery/past.js';
 import { givePast, resumeRun } from './recovery/rebuild.js';
 import { inputOf } from './recovery/run-input.js';
-import { admitInput, beginRun, publishInitialize, type RunInput } from './run-start.js';
+import { admitAtOnce, beginRun, publishInitialize, type RunInput } from './run-start.js';
 import { createThread, enter, leave, publish } from './session-tree.js';
 import { restartAfter } from './supervision.js';
 import type { CompiledAgent, RunEnd, Thread } from './thread.js';
@@ -36,6 +36,8 @@ interface Job {
   readonly args: { readonly value: unknown; readonly requestId: string } | undefined;
   /** Kept for restarts. */
   input: ChildInput | undefined;
+  /** Its place among all children, kept for it while its input is made; 0: none is kept. */
+  ordinal: number;
   thread: Thread | undefined;
   restartOf: string | undefined;
   /** The child that it had before the process ended, and that is still to be given its input. */
@@ -109,6 +111,7 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
       requestId: call?.requestId,
       args: call === undefined ? undefined : { value: call.input, requestId: call.requestId },
       input: undefined,
+      ordinal: 0,
       thread: undefined,
       restartOf: undefined,
       past: undefined,
@@ -157,6 +160,8 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
 
   function prepare(job: Job): void {
     preparing.add(job);
+    // Inputs may take their time: threads are counted in the order in which they were asked for.
+    if (job.past === undefined) job.ordinal = ++thread.spawned;
     const child = agent.children[job.index] as CompiledAgent;
     const fail = (thrown: unknown) => refuse(job, thrown, 'MAP_INPUT_FAILED');
     try {
@@ -176,13 +181,13 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
     if (isDefaultInputSchema(child.descriptor.inputSchema)) return launch(job);
     const fail = (thrown: unknown) => refuse(job, thrown, 'INVALID_INPUT');
     try {
-      const admitted = admitInput(child, input);
-      if (!(admitted instanceof Promise)) return launch(job);
-      enter(tree);
+      const admitted = admitAtOnce(child, input);
       const go = (ready: RunInput) => {
-        job.input = input.isMapped ? { ...ready, isMapped: true } : ready;
+        job.input = input.isMapped && ready !== input ? { ...ready, isMapped: true } : ready;
         launch(job);
       };
+      if (!(admitted instanceof Promise)) return go(admitted);
+      enter(tree);
       void admitted.then(go, fail).finally(() => leave(tree));
     } catch (thrown) {
       fail(thrown);
@@ -204,7 +209,8 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
     const { past } = job;
     // It was for this start: what starts again after it is another thread.
     job.past = undefined;
-    const threadId = past?.threadId ?? childThreadId(thread.threadId, name, ++thread.spawned);
+    const threadId = past?.threadId ?? childThreadId(thread.threadId, name, job.ordinal || ++thread.spawned);
+    job.ordinal = 0;
     const child = newChild(job, compiled, threadId);
     if (past === undefined) announceChild(job, child, threadId);
     else givePast(child, past);
@@ -273,11 +279,13 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
 
   /** A child from before the process ended: what it had come to counts, and it goes on from there. */
   function rejoin(job: Job, past: ThreadPast): void {
+    past.isBack = true;
     const { name } = past.agent.definition;
     const isFirst = job.restartOf === undefined && past.input !== undefined;
     const mapped = isFirst ? thread.past?.takeMapped(name, job.requestId) : undefined;
     if (past.input === undefined && past.end === undefined) {
       job.past = past;
+      if (isStopping) return abandon(job);
       if (job.input === undefined) return prepare(job);
       preparing.add(job);
       return launch(job);
@@ -300,6 +308,7 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
       giveContext(child, thread.history.messages().slice(0, thread.preloaded));
     }
     resumeRun(child, past);
+    if (isStopping) stopJob(job);
   }
 
   /** What a member had of the conversation. A filter that throws now let nothing through. */
@@ -354,14 +363,32 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
   function refuse(job: Job, thrown: unknown, code: string): void {
     if (!preparing.delete(job)) return;
     const { name } = (agent.children[job.index] as CompiledAgent).definition;
-    settle(job, outcomeOf(job, { reason: 'failed', data: publishFault(thread, name, thrown, code) }));
+    neverBegan(job, { reason: 'failed', data: publishFault(thread, name, thrown, code) });
   }
 
   /** The same for one that nobody waits for any more. */
   function abandon(job: Job): void {
     preparing.delete(job);
-    const reason = 'stopped before it began';
-    settle(job, outcomeOf(job, { reason: 'aborted', data: { reason, by: 'host' } }));
+    neverBegan(job, { reason: 'aborted', data: { reason: 'stopped before it began', by: 'host' } });
+  }
+
+  function neverBegan(job: Job, end: RunEnd): void {
+    const { past } = job;
+    // Its place is free again, unless others are counted behind it.
+    if (job.ordinal > 0 && job.ordinal === thread.spawned) thread.spawned--;
+    job.ordinal = 0;
+    if (past !== undefined) {
+      // Its start was told before the process ended: so is its end.
+      const child = newChild(job, past.agent, past.threadId as string);
+      givePast(child, past);
+      if (!past.isInitialized) publishInitialize(child);
+      child.end = end;
+      publish(child, { type: 'stream_end', ...end });
+      publishCompleted(child, past.agent.definition.name, end, []);
+      jobs.delete(child.address);
+      forget(child);
+    }
+    settle(job, outcomeOf(job, end));
   }
 
   function outcomeOf(job: Job, end: RunEnd): ChildOutcome {
@@ -398,7 +425,7 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
     }
     const at = past?.settledAt ?? tree.host.clock.now();
     const again = past === undefined ? undefined : thread.past?.takeRestart(past);
-    if (again !== undefined) {
+    if (again !== undefined && !again.isBack) {
       if (!isRecall(outcome.end)) noteRestart(job, at);
       job.restartOf = child.threadId;
       job.thread = undefined;
@@ -495,18 +522,13 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
     queue.length = 0;
     inOrderUntil = nextInOrder;
     for (const job of [...preparing]) abandon(job);
-    const stop = thread.run?.stop;
-    const reason = stop?.data.reason ?? stop?.reason ?? 'a sibling ended the work';
-    const by = stop?.data.by ?? 'host';
+    rejoinLeft();
     const all = [...jobs.values()];
     let at = 0;
     const slice = () => {
       const sliceEnd = performance.now() + SLICE_MS;
       for (; at < all.length; at++) {
-        const job = all[at] as Job;
-        job.isCancelled = true;
-        job.cancelDelay?.();
-        if (job.thread !== undefined) stopRun(job.thread, abortStop(reason, by));
+        stopJob(all[at] as Job);
         if (performance.now() > sliceEnd && at + 1 < all.length) {
           at++;
           setImmediate(slice);
@@ -516,6 +538,24 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
       sayStopped();
     };
     slice();
+  }
+
+  function stopJob(job: Job): void {
+    job.isCancelled = true;
+    job.cancelDelay?.();
+    const stop = thread.run?.stop;
+    const reason = stop?.data.reason ?? stop?.reason ?? 'a sibling ended the work';
+    if (job.thread !== undefined) stopRun(job.thread, abortStop(reason, stop?.data.by ?? 'host'));
+  }
+
+  /** Children from before the process ended that the composition has not come to again: they end before it. */
+  function rejoinLeft(): void {
+    for (const past of thread.past?.children ?? []) {
+      if (past.isBack || past.settledAt !== undefined) continue;
+      const job = newJob(past.index);
+      job.restartOf = past.restartOf;
+      rejoin(job, past);
+    }
   }
 
   function announce(iteration: number): void {

@@ -18,13 +18,13 @@ export interface PaidCall {
   settle(wasAnswered: boolean): void;
 }
 
+/** A model to be asked; without `model`, one that a backend brings and asks by itself. */
+export type AskedModel = Pick<ResolvedModel, 'name' | 'provider'> & Partial<Pick<ResolvedModel, 'model'>>;
+
 /** A model whose cost nobody would ever know, where a limit on cost stands above; undefined: it may be asked. */
-export function unpriced(
-  thread: Thread,
-  { name, model }: ResolvedModel,
-): { code: string; message: string } | undefined {
+export function unpriced(thread: Thread, { name, model }: AskedModel): { code: string; message: string } | undefined {
   if (thread.tree.budget === undefined || !isLimitedInUsd(thread)) return undefined;
-  if (thread.tree.host.models.price(name) !== undefined || model.reportsCost !== undefined) return undefined;
+  if (thread.tree.host.models.price(name) !== undefined || model?.reportsCost !== undefined) return undefined;
   return { code: 'UNKNOWN_PRICE', message: unknownPrice(name) };
 }
 
@@ -39,7 +39,7 @@ function isLimitedInUsd(from: Thread): boolean {
 }
 
 /** The worst that a request can come to. */
-export function needOf(thread: Thread, { name }: ResolvedModel, request: ModelRequest): Need {
+export function needOf(thread: Thread, { name }: AskedModel, request: ModelRequest): Need {
   const price = thread.tree.host.models.price(name);
   return { inputTokens: inputBound(request), outputTokens: outputBound(request, price), price };
 }
@@ -49,7 +49,7 @@ export async function reserveFor(
   thread: Thread,
   need: Need,
   signal: () => AbortSignal,
-  model: ResolvedModel['model'],
+  model: AskedModel['model'],
 ): Promise<PaidCall | Exhausted | undefined> {
   const budget = thread.tree.budget as TreeBudget;
   const reserved = await budget.reserve(thread, need, signal);
@@ -68,7 +68,7 @@ class Paid implements PaidCall {
     private readonly budget: TreeBudget,
     private readonly need: Need,
     private readonly reserved: Reservation,
-    private readonly model: ResolvedModel['model'],
+    private readonly model: AskedModel['model'],
   ) {
     this.maxOutputTokens = reserved.outputTokens < need.outputTokens ? reserved.outputTokens : undefined;
   }
@@ -76,7 +76,7 @@ class Paid implements PaidCall {
   note(usage: ModelUsage): void {
     if (this.#isSettled) return;
     this.#isCostKnown ||= usage.cost?.usd !== undefined;
-    const tokens = tokensIn(usage, this.model.countsThoughtsAsOutput === true);
+    const tokens = tokensIn(usage, this.model?.countsThoughtsAsOutput === true);
     if (tokens === undefined) return;
     this.#areTokensKnown = true;
     addTokens(this.thread, tokens);
@@ -87,7 +87,7 @@ class Paid implements PaidCall {
     this.#isSettled = true;
     const { thread, reserved, model } = this;
     if (wasAnswered && !this.#areTokensKnown) addTokens(thread, this.need.inputTokens + reserved.outputTokens);
-    const isFree = this.need.price === undefined && model.reportsCost !== 'always';
+    const isFree = this.need.price === undefined && model?.reportsCost !== 'always';
     if (wasAnswered && !this.#isCostKnown && !isFree)
       addCost(thread, Math.max(0, ...reserved.parts.map(({ usd }) => usd)));
     this.budget.release(reserved);

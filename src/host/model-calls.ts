@@ -6,12 +6,14 @@ import type {
   ModelFailure,
   ModelHealth,
   ModelRequest,
+  OwnModel,
+  OwnModelCall,
   ResolvedModel,
   TurnEnd,
 } from '../contracts/index.js';
 import { describeError } from '../kernel/errors.js';
 import { mergeGeneration } from '../kernel/generation.js';
-import { needOf, type PaidCall, reserveFor, unpriced } from './model-budget.js';
+import { type AskedModel, needOf, reserveFor, unpriced } from './model-budget.js';
 import { keyOf, ModelChain } from './model-chain.js';
 import { routeOf } from './model-route.js';
 import { LONGEST_WAIT_MS, retryWait } from './retry-wait.js';
@@ -65,6 +67,13 @@ export class TurnModelCalls implements ModelCalls {
     }
   }
 
+  async beginOwn(own: OwnModel, request: ModelRequest): Promise<OwnModelCall | TurnEnd | undefined> {
+    const fault = unpriced(this.thread, own);
+    if (fault !== undefined) return this.#fail(fault);
+    if (!this.turn.admitModelCall()) return undefined;
+    return this.#pay(own, request);
+  }
+
   async #admit(
     candidate: ModelCandidate,
     resolved: ResolvedModel,
@@ -78,34 +87,37 @@ export class TurnModelCalls implements ModelCalls {
     this.#current = candidate;
     this.#chain.count(candidate);
     this.#tell(resolved.name);
-    let going = withConfig(turn, request, mergeGeneration(resolved.generation, request.config));
-    let paid: PaidCall | undefined;
-    if (thread.tree.budget !== undefined) {
-      const reserved = await turn.outOfTime(
-        reserveFor(thread, needOf(thread, resolved, going), () => turn.signal, resolved.model),
-      );
-      if (reserved === undefined) return undefined;
-      if ('exhausted' in reserved) {
-        turn.reachBudget(reserved);
-        return undefined;
-      }
-      paid = reserved;
-      if (turn.aborted) {
-        paid.settle(false);
-        return undefined;
-      }
-      turn.paying = paid;
-      const { maxOutputTokens } = paid;
-      if (maxOutputTokens !== undefined) {
-        going = withConfig(turn, going, { ...going.config, maxOutputTokens });
-      }
-    }
-    const isRouted = thread.tree.host.models.decides;
-    return {
+    const paid = await this.#pay(
       resolved,
-      request: going,
-      routing: isRouted ? { ...routing, model: resolved.name } : undefined,
-      settle: (wasAnswered) => paid?.settle(wasAnswered),
+      withConfig(turn, request, mergeGeneration(resolved.generation, request.config)),
+    );
+    if (paid === undefined) return undefined;
+    const isRouted = thread.tree.host.models.decides;
+    return { resolved, ...paid, routing: isRouted ? { ...routing, model: resolved.name } : undefined };
+  }
+
+  /** Reserves what the call may come to at worst, where a budget stands above. Undefined: it is not to be made. */
+  async #pay(asked: AskedModel, request: ModelRequest): Promise<OwnModelCall | undefined> {
+    const { turn, thread } = this;
+    if (thread.tree.budget === undefined) return { request, settle() {} };
+    const reserved = await turn.outOfTime(
+      reserveFor(thread, needOf(thread, asked, request), () => turn.signal, asked.model),
+    );
+    if (reserved === undefined) return undefined;
+    if ('exhausted' in reserved) {
+      turn.reachBudget(reserved);
+      return undefined;
+    }
+    if (turn.aborted) {
+      reserved.settle(false);
+      return undefined;
+    }
+    turn.paying = reserved;
+    const { maxOutputTokens } = reserved;
+    return {
+      request:
+        maxOutputTokens === undefined ? request : withConfig(turn, request, { ...request.config, maxOutputTokens }),
+      settle: (wasAnswered) => reserved.settle(wasAnswered),
     };
   }
 

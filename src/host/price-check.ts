@@ -4,8 +4,12 @@ import { unknownPrice } from './model-budget.js';
 import type { CompiledAgent } from './thread.js';
 import type { RunOptions } from './types.js';
 
-/** Executors whose model calls go through the host. */
+/** Executors that ask the host's models only. */
 const OWN_EXECUTORS: ReadonlySet<string> = new Set(['local', 'openrouter']);
+
+/** Whether the host's models are asked; an agent of ADK has one of its own where none is named, refused when it is asked. */
+const asksHost = (executor: string, wanted: unknown): boolean =>
+  OWN_EXECUTORS.has(executor) || (executor === 'adk' && wanted !== undefined);
 
 /**
  * A limit in USD cannot be kept with a model of which nobody knows what it costs: refused before anything runs, naming
@@ -19,8 +23,9 @@ export function assertPriced(host: HostCore, agent: CompiledAgent, { maxBudgetUs
 
   function visit(one: CompiledAgent, isAbove: boolean, path: string): void {
     const isLimited = isAbove || one.limits.maxBudgetUsd !== Number.POSITIVE_INFINITY;
-    if (isLimited && one.behaviour === 'turn' && OWN_EXECUTORS.has(one.driver.descriptor.executor)) {
-      for (const choice of host.models.reachable(model ?? one.driver.model)) {
+    const wanted = model ?? one.driver.model;
+    if (isLimited && one.behaviour === 'turn' && asksHost(one.driver.descriptor.executor, wanted)) {
+      for (const choice of host.models.reachable(wanted)) {
         const name = typeof choice === 'string' ? choice : 'custom';
         if (host.models.price(name) !== undefined || host.models.reportsCost(choice)) continue;
         problems.push({ code: 'UNKNOWN_PRICE', path, message: unknownPrice(name) });

@@ -14,19 +14,16 @@ export const providerTool = (name: string): ToolDescriptor => ({
   annotations: { category: 'other', providerExecuted: true },
 });
 
-const NONE: readonly ToolDescriptor[] = [];
-
 /**
- * Which of an agent's provider tools are declared to its model for this turn. A call of them is never seen, so policy
+ * Which of these provider tools are declared to an agent's model for this turn. A call of them is never seen, so policy
  * decides when they are declared: only what it allows is. What it would ask about is left out, as is what it cannot say
  * at once; a notice says so, once for each tool and session.
  */
 export function declaredTools(
   thread: Thread,
+  providers: readonly ToolDescriptor[],
   requestFor: (descriptor: ToolDescriptor) => PolicyRequest,
 ): readonly ToolDescriptor[] {
-  const { providers } = thread.agent.tools;
-  if (providers.length === 0) return NONE;
   return providers.filter((descriptor) => {
     const fault = refusal(thread, requestFor(descriptor));
     if (fault !== undefined) tellOnce(thread, descriptor.name, fault);

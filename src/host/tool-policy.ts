@@ -10,14 +10,35 @@ import type {
 import { narrowPolicyDecision } from '../kernel/narrow.js';
 import type { AgentTools, ToolEntry } from './agent-tools.js';
 import { withPlanExit } from './plan-mode.js';
-import { declaredTools } from './provider-tools.js';
+import { declaredTools, PROVIDER_PREFIX, providerTool } from './provider-tools.js';
 import type { Thread } from './thread.js';
+import { copyArgs } from './tool-args.js';
 import type { Call } from './tool-call.js';
 
-/** What policy says of a call. */
+/** What policy says of a call: of its arguments as they are, and in the spelling of its tool; the stricter. */
 export function evaluate(call: Call): PolicyDecision | Promise<PolicyDecision> {
-  const said = call.thread.tree.host.policy.evaluate(requestOf(call));
+  const request = requestOf(call);
+  const plainArgs = call.entry?.tool?.plainArgs;
+  return plainArgs === undefined ? decide(call, request) : decideBoth(call, request, plainArgs);
+}
+
+function decide(call: Call, request: PolicyRequest): PolicyDecision | Promise<PolicyDecision> {
+  const said = call.thread.tree.host.policy.evaluate(request);
   return said instanceof Promise ? said.then(narrowPolicyDecision) : narrowPolicyDecision(said);
+}
+
+async function decideBoth(
+  call: Call,
+  request: PolicyRequest,
+  plainArgs: NonNullable<ToolDefinition['plainArgs']>,
+): Promise<PolicyDecision> {
+  const asSaid = await decide(call, request);
+  if (asSaid.outcome === 'deny') return asSaid;
+  const args = await plainArgs(copyArgs(call.args) as never);
+  if (args === undefined) return asSaid;
+  const asMeant = await decide(call, { ...request, args });
+  const isStricter = asMeant.outcome === 'deny' || (asMeant.outcome === 'ask_user' && asSaid.outcome === 'allow');
+  return isStricter ? asMeant : asSaid;
 }
 
 /** A call as policy sees it, from what the registry and the tree know of it; nothing that an agent said counts. */
@@ -124,10 +145,18 @@ export function hiddenTools(thread: Thread): readonly string[] {
 /** What the model is shown. */
 export function visibleTools(thread: Thread): readonly ToolDescriptor[] {
   const shown = withPlanExit(thread, shownTools(thread));
-  if (thread.agent.tools.providers.length === 0) return shown;
-  const requestOfTool = ({ name, annotations }: ToolDescriptor) =>
-    requestFor(thread, { action: name, args: {}, annotations, structural: false });
-  return [...shown, ...declaredTools(thread, requestOfTool)];
+  const { providers } = thread.agent.tools;
+  return providers.length === 0 ? shown : [...shown, ...allowedOf(thread, providers)];
+}
+
+/** Whether the model may be told of a tool that its provider runs, where a backend brings it by itself. */
+export const allowsProviderTool = (thread: Thread, name: string): boolean =>
+  name.startsWith(PROVIDER_PREFIX) && allowedOf(thread, [providerTool(name)]).length > 0;
+
+function allowedOf(thread: Thread, providers: readonly ToolDescriptor[]): readonly ToolDescriptor[] {
+  return declaredTools(thread, providers, ({ name, annotations }) =>
+    requestFor(thread, { action: name, args: {}, annotations, structural: false }),
+  );
 }
 
 function shownTools(thread: Thread): readonly ToolDescriptor[] {

@@ -17,6 +17,7 @@ import type {
 import { textOf } from '../kernel/content.js';
 import { TroupeError } from '../kernel/errors.js';
 import { bringsLargeMedia } from '../kernel/kept-media.js';
+import { nextRound, STEPS_PER_ROUND } from '../kernel/next-round.js';
 import type { Activity } from './activity.js';
 import type { Exhausted } from './budget.js';
 import { showProgress } from './call-context.js';
@@ -39,7 +40,7 @@ import { publish } from './session-tree.js';
 import { commitUpdates } from './state-updates.js';
 import type { RunEnd, RunRecord, Thread } from './thread.js';
 import { registerCall } from './tool-call.js';
-import { visibleTools } from './tool-policy.js';
+import { allowsProviderTool, visibleTools } from './tool-policy.js';
 import { takeSelection } from './tool-selection.js';
 import { TurnRequest } from './turn-request.js';
 import { takeUsage } from './usage.js';
@@ -141,6 +142,7 @@ export class Turn implements TurnContext, Activity {
     }
     const drafts = (turned as AsyncIterable<AgentEventDraft, TurnEnd | undefined>)[Symbol.asyncIterator]();
     let isDone = false;
+    let unwaited = 0;
     try {
       for (;;) {
         const step = await drafts.next();
@@ -149,7 +151,13 @@ export class Turn implements TurnContext, Activity {
         if (step.done) return step.value ?? this.end;
         if (this.isCut) return this.end;
         const full = this.publish(step.value);
-        if (full !== undefined) await full;
+        if (full !== undefined) {
+          unwaited = 0;
+          await full;
+        } else if (++unwaited > STEPS_PER_ROUND) {
+          unwaited = 0;
+          await nextRound();
+        }
       }
     } finally {
       if (!isDone) await drafts.return?.();
@@ -270,6 +278,10 @@ export class Turn implements TurnContext, Activity {
   tools(): readonly ToolDescriptor[] {
     if (this.toolsOff) return [];
     return visibleTools(this.thread);
+  }
+
+  allowsProviderTool(name: string): boolean {
+    return !this.toolsOff && allowsProviderTool(this.thread, name);
   }
 
   modelRequest(): ModelRequest {

@@ -34,7 +34,12 @@ export function conditionFaults(rule: Record<string, unknown>, names: readonly u
   }
   if (mcpName !== undefined) {
     if (typeof mcpName !== 'string' || mcpName === '') fault('mcpName', 'must be the name of an MCP server');
-    else if (!names.some((name) => mayBeOfServer(name, mcpName))) {
+    else if (mcpName.endsWith('*')) {
+      fault(
+        'mcpName',
+        'can never match: it is the name of one server; leave it out and write toolName = "mcp_*" for all',
+      );
+    } else if (!names.some((name) => mayBeOfServer(name, mcpName))) {
       fault('mcpName', `can never match: no tool of the server ${mcpName} is called ${names.join(' or ')}`);
     }
   }

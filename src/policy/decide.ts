@@ -1,7 +1,7 @@
 import type { PolicyActor, PolicyRequest } from '../contracts/index.js';
 import type { PolicyRule } from '../kernel/policy-rules.js';
 import { cutText } from '../kernel/text.js';
-import { findRule, isFree, modeOf, type Subject, writesPlan } from './matching.js';
+import { findRule, isFree, lacksSandbox, modeOf, type Subject, writesPlan } from './matching.js';
 import { type RankedRule, strictness } from './ranked-rules.js';
 
 /** What the rules say, and why. */
@@ -60,12 +60,11 @@ function judgeAlone(rules: readonly RankedRule[], request: PolicyRequest, subjec
 
 function byRule(ranked: RankedRule, request: PolicyRequest, subject: Subject): Judged {
   const { rule, says } = ranked;
-  const { context } = request;
   const what = nameOf(request, subject);
   if (rule.decision === 'deny') {
     return { outcome: 'deny', ranked, reason: rule.denyMessage ?? `${what} is denied by ${says}` };
   }
-  if (rule.sandbox === true && context?.annotations?.sandboxed !== true) {
+  if (lacksSandbox(rule, request)) {
     return { outcome: 'deny', ranked, reason: `${says} lets ${what} run in a sandbox only, and there is none` };
   }
   if (rule.decision === 'ask_user') return { outcome: 'ask_user', ranked, reason: `${says} asks about ${what}` };

@@ -69,13 +69,15 @@ export function createPolicyEngine(
       return explainDecision(request, of, each);
     },
     async alwaysRules(request) {
-      // No name of a tool, and as a rule about more than this one.
-      if (request.action === '' || request.action.includes('*')) return undefined;
+      // As a rule it would be about more than this one.
+      if (request.action.includes('*')) return undefined;
       const line = commandLineOf(request, rules);
-      if (line !== undefined) return alwaysRulesForLine(request, await judgeLine(request, line), await loadShell());
+      if (line !== undefined) {
+        return thatLoad(alwaysRulesForLine(request, await judgeLine(request, line), await loadShell()));
+      }
       if (judge(rules, request, { kind: 'call' })?.outcome === 'allow') return undefined;
       const rule = alwaysRuleForCall(request);
-      return rule === undefined ? undefined : [rule];
+      return rule && thatLoad([rule]);
     },
     add(set) {
       throwProblems(policyFaults([set]), 'POLICY_INVALID');
@@ -86,6 +88,10 @@ export function createPolicyEngine(
     },
   };
 }
+
+/** What a name that no tool has would make of them loads nowhere. */
+const thatLoad = (rules: PolicyRule[] | undefined) =>
+  rules !== undefined && policyFaults([{ rules }]).length === 0 ? rules : undefined;
 
 function decisionOf({ outcome, ranked, reason, hint }: Judged, commands?: readonly string[]): PolicyDecision {
   const rule = ranked !== undefined && { rule: ranked.says };

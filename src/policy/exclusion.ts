@@ -6,15 +6,15 @@ import type { RankedRule } from './ranked-rules.js';
 const NONE: readonly string[] = Object.freeze([]);
 
 /**
- * The names that the rules deny whatever the arguments. Worked out once per list of tools and scope; without a deny
- * rule, and outside plan mode, there is nothing to work out.
+ * The names that the rules deny whatever the arguments. Worked out once per list of tools and scope; without a rule
+ * that denies or wants a sandbox, and outside plan mode, there is nothing to work out.
  */
 export function createExclusion(rules: readonly RankedRule[]): (scope: PolicyScope) => readonly string[] {
   const spelledOut = rules
     .filter(({ rule }) => rule.decision === 'deny')
     .flatMap(({ names }) => names.filter((name) => !name.endsWith('*')))
     .map((name): PolicyScopeTool => ({ name }));
-  const denies = rules.some(({ rule }) => rule.decision === 'deny');
+  const denies = rules.some(({ rule }) => rule.decision === 'deny' || rule.sandbox === true);
   const known = new WeakMap<readonly PolicyScopeTool[], Map<string, readonly string[]>>();
   return (scope) => {
     const { tools = spelledOut, mode = 'default', principal = '', principalPath = '', origin = '', executor } = scope;

@@ -1,7 +1,7 @@
 import type { PermissionMode, PolicyRequest } from '../contracts/index.js';
 import { canonicalJson } from '../kernel/json-value.js';
 import { narrowPermissionMode } from '../kernel/narrow.js';
-import { PLAN_FILE } from '../kernel/policy-rules.js';
+import { PLAN_FILE, type PolicyRule } from '../kernel/policy-rules.js';
 import type { RankedRule } from './ranked-rules.js';
 import type { ShellCommand } from './shell/command.js';
 import type * as Shell from './shell/index.js';
@@ -38,6 +38,12 @@ export function writesPlan({ action, args, context }: PolicyRequest, subject: Su
   return path === PLAN_FILE || path === `./${PLAN_FILE}`;
 }
 
+/** Whether a rule wants a sandbox where there is none: it denies what it is about, whatever else it says. */
+export const lacksSandbox = ({ sandbox }: PolicyRule, { context }: PolicyRequest) =>
+  sandbox === true && context?.annotations?.sandboxed !== true;
+
+const denies = (rule: PolicyRule, request: PolicyRequest) => rule.decision === 'deny' || lacksSandbox(rule, request);
+
 /** The first rule, by rank, that is about the subject. */
 export function findRule(rules: readonly RankedRule[], request: PolicyRequest, subject: Subject): Found {
   if (rules.length === 0) return NOTHING;
@@ -56,7 +62,7 @@ export function findRule(rules: readonly RankedRule[], request: PolicyRequest, s
     if (subject.kind === 'command' && subject.command.passesOn && command === undefined) continue;
     const fits = command === undefined && args === undefined ? true : fitsSubject(ranked, request, subject);
     // Not known yet is not denied yet.
-    if (fits === true || (subject.kind === 'scope' && rule.decision !== 'deny')) return { ranked, doubt };
+    if (fits === true || (subject.kind === 'scope' && !denies(rule, request))) return { ranked, doubt };
     if (subject.kind === 'scope') continue;
     if (fits === 'maybe' && rule.decision !== 'allow') doubt ??= ranked;
   }

@@ -26,6 +26,9 @@ export const RULE_KEYS = [
   'denyMessage',
   'allowMessage',
 ];
+const UNSEEN = /[\p{Z}\p{Cf}]/u;
+/** What stands in no name of an agent, and a path that is not whole. */
+const NO_PRINCIPAL = /[*\p{Z}\p{C}]|^\/|\/\/|\/$/u;
 const CONTEXT_KEYS = ['executor', 'opaque'];
 const SET_KEYS = ['rules', 'tier', 'file', 'lines', 'standing'];
 
@@ -73,6 +76,8 @@ export function ruleFaults(rule: unknown, tier: unknown, fault: Report): void {
     fault('toolName', 'a "*" may stand at the end only');
   } else if (names.some((name) => /\p{Cc}/u.test(name as string))) {
     fault('toolName', 'can never match: no name of a tool holds a control character');
+  } else if (names.some((name) => UNSEEN.test(name as string))) {
+    fault('toolName', 'can never match: no name of a tool holds a space, or a character that is not seen');
   }
   if (!isOneOf(DECISIONS, decision)) {
     const meant = typeof decision === 'string' ? didYouMean(decision, DECISIONS) : '';
@@ -86,6 +91,8 @@ export function ruleFaults(rule: unknown, tier: unknown, fault: Report): void {
   if (modes !== undefined) faultsOfModes(modes, tier, fault);
   if (principal !== undefined && (typeof principal !== 'string' || principal === '')) {
     fault('principal', 'must be an agent name or a path such as "lead/reviewer"');
+  } else if (principal !== undefined && NO_PRINCIPAL.test(principal)) {
+    fault('principal', 'can never match: it is the name of one agent, or a path such as "lead/reviewer", as it is');
   }
   if (context !== undefined) faultsOfContext(context, fault);
   for (const key of ['denyMessage', 'allowMessage']) {

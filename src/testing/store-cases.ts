@@ -92,6 +92,32 @@ export const storeCases: readonly StoreCase[] = bounded([
     },
   },
   {
+    name: 'behind an append that failed every other fails, until the session is opened anew: a log has no holes',
+    async run(make) {
+      const store = await make();
+      const first = await store.create('desk', { id: 's1' });
+      await first.append(note(1));
+      await first.close();
+      const handle = await store.load('s1');
+      const endless: { again?: unknown } = {};
+      endless.again = endless;
+      // As text it has no end: what stores text fails here, and what keeps objects need not.
+      const appends = [note(2, { data: endless }), note(3), note(4)].map((event) => of(() => handle.append(event)));
+      const outcomes = (await Promise.allSettled(appends)).map(({ status }) => status);
+      const hasFailed = outcomes[0] === 'rejected';
+      deepStrictEqual(outcomes, Array(3).fill(outcomes[0]));
+      if (hasFailed) await rejects(of(() => handle.append(note(2))));
+      await of(() => handle.close()).catch(() => {});
+      const again = await store.load('s1');
+      deepStrictEqual(
+        (await readAll(again)).map(({ seq }) => seq),
+        hasFailed ? [1] : [1, 2, 3, 4],
+      );
+      if (hasFailed) await again.append(note(2));
+      await again.close();
+    },
+  },
+  {
     name: 'an unknown session is SESSION_NOT_FOUND, to load and to delete',
     async run(make) {
       const store = await make();

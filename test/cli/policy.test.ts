@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { policyParts } from '../../src/cli/parts.js';
 import { policyCheckCommand, policyExplainCommand } from '../../src/cli/policy.js';
 import { runCommand } from '../../src/cli/run.js';
+import { trustProject } from '../../src/define/project/project.js';
+import { trustFile } from '../../src/define/project/trust-store.js';
 import { ends, initialize } from './event-list.js';
 import { fakeHost } from './fake-host.js';
 import { fakeIo } from './fake-io.js';
@@ -26,7 +28,7 @@ const explain = async (tool: string, args: object, more: object = {}) => {
   const code = await policyExplainCommand(
     { tool, args: JSON.stringify(args), json: true, ...more },
     io,
-    policyParts(io),
+    policyParts(io, { userFolder: join(cwd, 'home') }),
   );
   return [code, JSON.parse(io.stdout.text)] as const;
 };
@@ -116,4 +118,38 @@ test('a policy that does not load stops the run before it begins, with every fau
   });
   await expect(run(['none.toml'])).rejects.toMatchObject({ code: 'BAD_USE', message: /none\.toml: cannot be read/ });
   expect(hostOptions).toEqual([]);
+});
+
+test('explain counts what a run here counts: what the user wrote and saved, and what a trusted folder brings', async () => {
+  const rule = (tool: string, decision: string) => `[[rules]]\ntoolName = "${tool}"\ndecision = "${decision}"\n`;
+  for (const folder of ['home', '.troupe', 'config/troupe']) mkdirSync(join(cwd, folder), { recursive: true });
+  put('home/policy.toml', rule('mail', 'deny'));
+  put('config/troupe/policy.toml', `${rule('print', 'allow')}always = true\n`);
+  put('.troupe/policy.toml', rule('fax', 'deny'));
+  const env = { XDG_CONFIG_HOME: join(cwd, 'config') };
+  const home = { userFolder: join(cwd, 'home'), trust: trustFile({ file: join(cwd, 'home', 'trust.json') }) };
+  const of = async (tool: string) => {
+    const io = fakeIo({ cwd, env });
+    await policyExplainCommand({ tool, args: '{}', json: true }, io, policyParts(io, home));
+    const { outcome, tier } = JSON.parse(io.stdout.text);
+    return [outcome, tier];
+  };
+  expect(await of('mail')).toEqual(['deny', 'user']);
+  expect(await of('print')).toEqual(['allow', 'user']);
+  expect(await of('fax')).toEqual(['ask_user', null]);
+  await trustProject({ folder: cwd, ...home, now: () => 0 });
+  expect(await of('fax')).toEqual(['deny', 'workspace']);
+});
+
+test('explain judges as for an agent that the host runs itself', async () => {
+  put('a.toml', '[[rules]]\ntoolName = "mail"\ndecision = "allow"\ncontext = { executor = "local" }\n');
+  expect(await explain('mail', {}, { policy: ['a.toml'] })).toMatchObject([0, { outcome: 'allow' }]);
+});
+
+test('explain judges a path where it leads, as a run does', async () => {
+  put('a.toml', `[[rules]]\ntoolName = "write_file"\ndecision = "allow"\nargsPattern = '"path":"docs/'\n`);
+  const of = async (path: string) =>
+    (await explain('write_file', { path, content: '' }, { policy: ['a.toml'] }))[1].outcome;
+  expect(await of('docs/a.md')).toBe('allow');
+  expect(await of('docs/../src/a.ts')).toBe('ask_user');
 });

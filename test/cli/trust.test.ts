@@ -173,3 +173,15 @@ test('a policy that has changed is asked about, and without an answer nothing st
   const yes = scriptedPrompter(['For this run']);
   expect((await projectIn({ prompter: async () => yes })).project.policy).toHaveLength(1);
 });
+
+test('a policy that is gone is asked about, is shown by trust, and settled by it', async () => {
+  await writeFile(join(folder, '.troupe', 'policy.toml'), '');
+  await trust({ yes: true });
+  await rm(join(folder, '.troupe'), { recursive: true });
+  await expect(projectIn({})).rejects.toMatchObject({ code: 'NOT_TRUSTED' });
+  const yes = scriptedPrompter(['For this run']);
+  await expect(projectIn({ prompter: async () => yes })).rejects.toMatchObject({ code: 'NOT_TRUSTED' });
+  expect((await trust({})).out).toContain('policy .troupe/policy.toml was trusted and is gone');
+  await trust({ yes: true });
+  expect((await projectIn({})).project.policy).toEqual([]);
+});

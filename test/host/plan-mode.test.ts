@@ -277,9 +277,10 @@ test('in plan mode the plan file may be written, and nothing else: no other path
       host: { tools: workspaceTools({ root }) },
       run: plan,
       script: [calls(writes('PLAN.md'))],
-      answer: { action: 'decline' },
+      answer: { action: 'accept' },
     });
-    expect(linked.questions).toMatchObject([{ message: 'PLAN.md is a link to a.txt' }]);
+    expect(linked.responses).toMatchObject([{ errorType: 'policy_denied' }]);
+    expect(linked.questions).toEqual([]);
     expect(readFileSync(join(root, 'a.txt'), 'utf8')).toBe('a');
   } finally {
     rmSync(root, { recursive: true, force: true });

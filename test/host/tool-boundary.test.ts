@@ -357,6 +357,17 @@ test('two tools of one short name for one agent are refused before anything runs
   expect(() => createHost({ tools: [read(), read()] })).toThrow(/two named "read"/);
 });
 
+test("a tool of the host or of a run that has the registered name of an agent's own tool is refused: no rule could tell them apart", () => {
+  const other = tool({ name: 'desk.read', description: 'Another.', parameters, execute: () => 'ran' });
+  const desk = agent({ name: 'desk', tools: [read()] });
+  const named = /desk\.tools: two tools named "desk\.read": one of the host, and read of this agent/;
+  const host = createHost({ models: { scripted: scriptedModel([]) }, tools: [other] });
+  expect(() => host.run(desk, 'go')).toThrow(named);
+  const plain = createHost({ models: { scripted: scriptedModel([]) } });
+  expect(() => plain.run(desk, 'go', { tools: [other] })).toThrow(named);
+  expect(() => plain.run(desk, 'go', { tools: [other.descriptor] })).toThrow(named);
+});
+
 test('a description of the call stands in its request; one that cannot be made is left out', async () => {
   const shown = tool({
     name: 'shown',

@@ -99,3 +99,21 @@ test('evaluators add to the list; one that fails or answers nonsense hides nothi
   ]);
   expect(excluded(engine)).toEqual(['shell', 'write']);
 });
+
+test('a rule that wants a sandbox excludes what it is about whatever the arguments, where there is none, and nothing else', () => {
+  const always = createPolicyEngine([{ rules: [{ toolName: 'shell', decision: 'allow', sandbox: true }] }]);
+  expect(excluded(always)).toEqual(['shell']);
+  const sandboxed = [{ name: 'shell', annotations: { sandboxed: true } }];
+  expect(always.getExcluded?.({ tools: sandboxed })).toEqual([]);
+
+  const some = createPolicyEngine([
+    {
+      rules: [
+        { toolName: 'shell', decision: 'allow', sandbox: true, commandPrefix: 'npm test' },
+        { toolName: 'write', decision: 'ask_user', sandbox: true, argsPattern: '"path":"docs/' },
+        { toolName: 'mcp_git_push', decision: 'deny' },
+      ],
+    },
+  ]);
+  expect(excluded(some)).toEqual(['mcp_git_push']);
+});

@@ -122,3 +122,29 @@ test.each([
 ])('one that may match is none: %j', (rule) => {
   expect(faultsOfRule({ ...rule, decision: 'deny' })).toEqual([]);
 });
+
+test.each([
+  ['toolName', { toolName: 'mail ' }],
+  ['toolName', { toolName: ['ok', 'ma\u200bil'] }],
+  ['principal', { principal: '*' }],
+  ['principal', { principal: 'lead/*' }],
+  ['principal', { principal: 'lead/' }],
+  ['principal', { principal: '/lead' }],
+  ['principal', { principal: 'lead//reviewer' }],
+  ['principal', { principal: 'reviewer ' }],
+  ['mcpName', { toolName: 'mcp_*', mcpName: '*' }],
+  ['mcpName', { toolName: '*', mcpName: 'git*' }],
+])('a deny that can never match is told: %s in %o', (key, part) => {
+  expect(faultsOfRule({ toolName: 'x', decision: 'deny', ...part })).toEqual([
+    expect.stringMatching(new RegExp(`^policy:rules\\[0\\]\\.${key}: can never match: `)),
+  ]);
+});
+
+test('names of agents, paths, extensions and servers as they are may stand in a rule', () => {
+  for (const principal of ['reviewer', 'lead/reviewer', 'ext:git-kit', '_a-1/b']) {
+    expect(faultsOfRule({ toolName: 'x', decision: 'deny', principal })).toEqual([]);
+  }
+  for (const mcpName of ['github', 'ext:git-kit.github', 'my server']) {
+    expect(faultsOfRule({ toolName: 'mcp_*', decision: 'deny', mcpName })).toEqual([]);
+  }
+});

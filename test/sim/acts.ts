@@ -3,8 +3,17 @@ import type { Answers } from './answers.js';
 import type { Act } from './plan.js';
 import { SESSION, type World } from './world.js';
 
-/** What the caller does beside reading and answering. */
+/** What the caller does beside reading and answering; where the plan says so the process dies over the first of it. */
 export function perform(world: World, host: Host, run: Run, act: Act, open: Answers): void {
+  const { plan, pick, shared } = world;
+  doIt(world, host, run, act, open);
+  if (!plan.diesBehindAct || shared.hasDiedBehindAct) return;
+  shared.hasDiedBehindAct = true;
+  if (pick.chance(0.7)) world.crash('behind an act');
+  else world.later(0, () => world.crash('behind an act'));
+}
+
+function doIt(world: World, host: Host, run: Run, act: Act, open: Answers): void {
   const { pick, shared, plan } = world;
   world.trace(`act ${act.does}`);
   const { root, threads } = run.state();

@@ -65,6 +65,8 @@ export interface Plan {
   streaming: boolean;
   concurrency: number | undefined;
   acts: Act[];
+  /** The process dies right behind the first act. */
+  diesBehindAct: boolean;
   hooks: HookPlan[];
   budgetUsd: number | undefined;
   budgetTokens: number | undefined;
@@ -108,6 +110,7 @@ export function planOf(seed: number): Plan {
     streaming: pick.chance(0.7),
     concurrency: pick.chance(0.2) ? pick.int(1, 3) : undefined,
     acts: pick.chance(0.5) ? Array.from({ length: pick.int(1, 3) }, () => act(pick)) : [],
+    diesBehindAct: pick.chance(0.3),
     hooks: pick.chance(0.3) ? Array.from({ length: pick.int(1, 3) }, () => hook(pick)) : [],
     budgetUsd: pick.chance(0.15) ? pick.int(1, 40) / 1_000 : undefined,
     budgetTokens: pick.chance(0.1) ? pick.int(10, 400) : undefined,

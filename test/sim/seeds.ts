@@ -14,6 +14,7 @@ const REACHED = [
   'crash soon after',
   'crash at write',
   'crash at datasync',
+  'crash behind an act',
   'store fails',
   'tool_recovery',
   'tool_confirmation',

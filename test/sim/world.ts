@@ -28,6 +28,7 @@ export interface Shared {
   readonly said: string[];
   /** It was stopped, and nothing can have come between. */
   mustAbort: boolean;
+  hasDiedBehindAct: boolean;
   /** A rewind was asked for: what the log says has happened, has. */
   isRewound: boolean;
   readonly forks: string[];
@@ -101,6 +102,7 @@ export async function simulate(seed: number): Promise<Simulation> {
     cut: new Set(),
     said: [],
     mustAbort: false,
+    hasDiedBehindAct: false,
     isRewound: false,
     forks: [],
     boots: 0,

@@ -31,6 +31,8 @@ export async function digestOfFolder(folder: string): Promise<FolderDigest> {
         const end = await realpath(absolute).catch(() => undefined);
         if (end === undefined || !`${end}${sep}`.startsWith(`${root}${sep}`))
           return `holds a link that leads out of it: ${JSON.stringify(inner)}`;
+        if (`${end}${sep}`.startsWith(join(root, '.git') + sep))
+          return `holds a link into .git, which is not looked at: ${JSON.stringify(inner)}`;
         add('l', inner).update(await readlink(absolute));
       } else if (stats.isDirectory()) {
         add('d', inner);

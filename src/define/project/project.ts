@@ -52,7 +52,7 @@ export interface Project {
  * `hooks.yaml` and `settings.yaml` there, `policy.toml` of both, and what extensions of the user bring. Nothing of it
  * runs. What a folder brings counts only when the folder is trusted and the thing is as it was acknowledged. Rejects
  * with every fault of what is trusted, with a clash of names, and with `NOT_TRUSTED` for a policy that has changed in a
- * trusted folder: to leave it out would lift its denials.
+ * trusted folder, or is gone: to leave it out would lift its denials.
  */
 export async function openProject(options: ProjectOptions = {}): Promise<Project> {
   const { trust = trustFile(), trusted: forNow = false } = options;

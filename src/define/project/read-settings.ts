@@ -96,7 +96,7 @@ export async function readServers(place: Place, file: string, servers: RawMap): 
   for (const [name, { value, line }] of servers.entries) {
     const written = toPlain(value);
     const { config, warnings, problems } = (place.server ?? asWritten)(Object(written) as Record<string, unknown>);
-    const { command, args, url } = Object(config) as { command?: unknown; args?: unknown; url?: unknown };
+    const { command, args, url, trust } = Object(config) as Record<'command' | 'args' | 'url' | 'trust', unknown>;
     const started = [command, ...(Array.isArray(args) ? args : [])].map(String);
     const isOne = (typeof command === 'string') !== (typeof url === 'string');
     items.push({
@@ -107,6 +107,7 @@ export async function readServers(place: Place, file: string, servers: RawMap): 
       hash: digestOf([JSON.stringify(config), ...(await filesNamedIn(started, projectOf(place)))]),
       warnings: [
         typeof url === 'string' ? `connects to ${url}` : `starts a program: ${started.join(' ')}`,
+        ...(trust === true ? ['is taken at its word: what it says only reads runs without asking'] : []),
         ...warnings,
       ],
       problems: [

@@ -5,6 +5,7 @@ import { attributed, ownTool } from '../extension/own-names.js';
 import { loadToolCode } from '../files/code.js';
 import { type LoadedAgent, loadAgentFile } from '../files/load.js';
 import { defineHook } from '../hook.js';
+import { gonePolicies } from './gone-policies.js';
 import { type AgentItem, type ContextItem, keyOf, type ProjectItem, type ToolItem } from './items.js';
 import type { Project } from './project.js';
 import type { PlacedProblem } from './read-project.js';
@@ -13,7 +14,7 @@ import type { FolderTrust, TrustStore } from './trust-store.js';
 /**
  * What of all that was read counts: what is the user's own, and what needs the trust of a folder and is as it was
  * acknowledged. Rejects with every fault of what counts, and with `NOT_TRUSTED` for a policy that has changed in a
- * trusted folder.
+ * trusted folder, or is gone.
  */
 export async function whatCounts(
   { items, problems }: { items: readonly ProjectItem[]; problems: readonly PlacedProblem[] },
@@ -31,6 +32,14 @@ export async function whatCounts(
     throw new TroupeError({
       code: 'NOT_TRUSTED',
       message: `${changed.path} is not as it was acknowledged: look at it with "troupe trust ${changed.root}"`,
+    });
+  }
+  for (const [root, kept] of given) {
+    const [gone] = gonePolicies(kept, { root, folder, items });
+    if (gone === undefined) continue;
+    throw new TroupeError({
+      code: 'NOT_TRUSTED',
+      message: `${gone} was acknowledged and is gone: look at what is left with "troupe trust ${root}"`,
     });
   }
   const usable = items.filter(counts);

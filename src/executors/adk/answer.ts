@@ -1,5 +1,5 @@
 import type { Event } from '@google/adk';
-import type { ContentPart, ModelToolCall, ModelUsage, TurnContext, TurnEnd } from '../../contracts/index.js';
+import type { Bag, ContentPart, ModelToolCall, ModelUsage, TurnContext, TurnEnd } from '../../contracts/index.js';
 import { createModelTurn, type ModelTurn } from '../../kernel/model-turn.js';
 import type { WireNames } from '../../kernel/wire-names.js';
 import type { CallArgs } from './call-args.js';
@@ -27,8 +27,9 @@ export class Answer {
     modelName: string,
     private readonly names: WireNames,
     private readonly takenArgs: CallArgs['taken'] = (_, args) => args,
+    routing?: Bag,
   ) {
-    this.turn = createModelTurn(target, modelName);
+    this.turn = createModelTurn(target, modelName, routing);
   }
 
   /** Takes an event of the agent. A promise when the consumer is behind. */

@@ -1,9 +1,19 @@
 import { BaseLlm, type BaseLlmConnection, type LlmRequest, type LlmResponse } from '@google/adk';
-import type { ModelRequest, ModelResponse, ResolvedModel, TurnContext } from '../../contracts/index.js';
+import type {
+  Bag,
+  ModelCall,
+  ModelRequest,
+  ModelResponse,
+  OwnModelCall,
+  ResolvedModel,
+  TurnContext,
+  TurnEnd,
+} from '../../contracts/index.js';
 import { askAfterModel, askBeforeModel, askOnModelError, wholeResponse } from '../../kernel/model-hooks.js';
 import type { Answer } from './answer.js';
 import { type AdkFailure, failureOf } from './failure.js';
 import { streamHostModel } from './host-stream.js';
+import { addProvided, keepProvided, providedTools } from './provided.js';
 import {
   applyGeneration,
   applyModelRequest,
@@ -18,19 +28,19 @@ const MAX_ATTEMPTS = 3;
 const FIRST_BACKOFF_MS = 500;
 const LONGEST_WAIT_MS = 5 * 60_000;
 
-/** The agent's own model, or one of the host's. */
-export type Driven = { readonly own: BaseLlm } | { readonly host: ResolvedModel };
+/** The agent's own model, or one of the host's; that by its name alone where more decides which one is asked. */
+export type Driven = { readonly own: BaseLlm } | { readonly host: ResolvedModel | { readonly name: string } };
 
 /** What a turn wants to know of its model calls. */
 export interface CallListener {
   /** A call begins; what ADK says from now on belongs to it. */
-  begin(modelName: string): Answer;
+  begin(modelName: string, routing?: Bag): Answer;
   /** It is over, however it ended. */
   end(): void;
   /** The turn is to end so. */
   fail(failure: AdkFailure): void;
-  /** No more calls are permitted. */
-  refuse(): void;
+  /** No more calls are permitted; `end`: the run has ended so, and that was told. */
+  refuse(end?: TurnEnd): void;
 }
 
 /**
@@ -38,13 +48,20 @@ export interface CallListener {
  * tried again where that may help. What the model itself does is not touched.
  */
 export class DrivenModel extends BaseLlm {
+  /** The host's model of the call under way. */
+  #asked: ResolvedModel | undefined;
+  /** Something came back from it. */
+  #hasCome = false;
+
   constructor(
     private readonly driven: Driven,
     private readonly context: TurnContext,
     private readonly request: ModelRequest,
     private readonly listener: CallListener,
   ) {
-    super({ model: 'own' in driven ? driven.own.model : driven.host.name });
+    // ADK knows models of Gemini by their bare names.
+    super({ model: 'own' in driven ? driven.own.model : driven.host.name.replace(/^gemini\//, '') });
+    this.#asked = 'host' in driven && 'model' in driven.host ? driven.host : undefined;
   }
 
   override async *generateContentAsync(
@@ -55,37 +72,90 @@ export class DrivenModel extends BaseLlm {
     const { context, listener } = this;
     this.#complete(asked);
     if (context.hasHook('before_model') || context.hasHook('before_tool_selection')) {
-      const request = toModelRequest(asked, this.#own());
+      const request = this.#requestOf(asked);
       const prepared = await askBeforeModel(context, request);
       if (context.aborted) return;
       if ('blocked' in prepared) return listener.fail(blocked(prepared.blocked));
       if ('response' in prepared) return yield* this.#answerWith(prepared.response);
-      if (prepared.request !== request) applyModelRequest(asked, prepared.request);
+      if (prepared.request !== request) applyChanges(asked, prepared.request);
     }
     let wasEmpty = false;
+    let isPlain = context.asksPlainly;
+    const { maxOutputTokens } = asked.config ?? {};
     for (let attempt = 1; ; attempt++) {
       if (context.aborted) return;
-      if (!context.admitModelCall()) return listener.refuse();
-      const answer = listener.begin(this.#name());
+      let call: Begun | undefined;
+      if (!isPlain) {
+        const begun = await this.#begin(asked, maxOutputTokens);
+        if (begun === undefined || 'reason' in begun) return listener.refuse(begun);
+        call = begun;
+      } else if (!context.admitModelCall()) return listener.refuse();
+      const answer = listener.begin(this.#name(), call?.routing);
       const provider = this.#provider();
-      const traced = context.traceModelCall?.({ model: this.#name(), provider, attempt });
+      const traced = context.traceModelCall?.({ model: this.#name(), provider, attempt, routing: call?.routing });
+      this.#hasCome = false;
       // Streaming, ADK says nothing of a prompt that was blocked; asked for the whole, it says why.
-      const failure: AdkFailure | undefined = yield* this.#attempt(asked, stream && !wasEmpty, signal, answer);
+      const failure: AdkFailure | undefined = yield* this.#attempt(
+        asked,
+        call?.request,
+        stream && !wasEmpty,
+        signal,
+        answer,
+      );
+      call?.settle(failure === undefined || failure.code === HOOK_BLOCKED || this.#hasCome);
       const { finishReason } = answer.turn;
       traced?.end({ finishReason, error: failure, isAborted: context.aborted });
-      if (failure === undefined || context.aborted) return;
+      if (context.aborted) return;
+      if (failure === undefined) {
+        if (!isPlain && this.#asked !== undefined) context.modelCalls.answered(this.#asked);
+        return;
+      }
       if (failure.code === HOOK_BLOCKED) return listener.fail(failure);
       const isEmpty: boolean = failure === EMPTY;
       // What has reached the consumer is not silently said again; thoughts are no answer.
       const isSaid = isEmpty ? answer.turn.hasAnswered || wasEmpty : answer.turn.hasSpoken;
-      const waitMs = isSaid ? undefined : retryDelay(failure, attempt);
       wasEmpty ||= isEmpty;
-      if (waitMs === undefined) return yield* this.#giveUp(asked, failure);
-      const text = `${this.model}: ${failure.message}; again in ${waitMs} ms`;
-      const data = { code: 'MODEL_RETRY', severity: 'info', text };
-      await context.publish({ type: 'custom', kind: 'notice', data, source: 'host' });
-      if (!(await context.rest(waitMs))) return;
+      if (!(await this.#mayAskAgain(failure, isSaid, attempt))) {
+        return context.aborted ? undefined : yield* this.#giveUp(asked, failure);
+      }
+      // One of the host's has failed: another may stand in for it.
+      isPlain &&= 'own' in this.driven;
     }
+  }
+
+  /** A place for one more call, and what it may cost. */
+  async #begin(asked: LlmRequest, maxOutputTokens: number | undefined): Promise<Begun | TurnEnd | undefined> {
+    const { modelCalls } = this.context;
+    asked.config ??= {};
+    const { config } = asked;
+    // What the last try could pay for is not what this one can.
+    if (maxOutputTokens === undefined) delete config.maxOutputTokens;
+    else config.maxOutputTokens = maxOutputTokens;
+    const request = this.#requestOf(asked);
+    if ('own' in this.driven) {
+      const begun = await modelCalls.beginOwn({ name: this.#name(), provider: this.#provider() }, request);
+      if (begun !== undefined && 'request' in begun) applyGeneration(config, begun.request.config);
+      return begun;
+    }
+    const begun = await modelCalls.begin(request);
+    if (begun !== undefined && 'resolved' in begun) this.#asked = begun.resolved;
+    return begun;
+  }
+
+  /** Waits as long as is due. */
+  async #mayAskAgain(failure: AdkFailure, isSaid: boolean, attempt: number): Promise<boolean> {
+    const { context } = this;
+    if (this.#asked !== undefined) {
+      const { code, message, retryable, retryAfterMs } = failure;
+      const isMalformed = failure === EMPTY;
+      return context.modelCalls.failed({ code, message, retryable, retryAfterMs, isMalformed, isSaid }, this.#asked);
+    }
+    const waitMs = isSaid ? undefined : retryDelay(failure, attempt);
+    if (waitMs === undefined) return false;
+    const text = `${this.#name()}: ${failure.message}; again in ${waitMs} ms`;
+    const data = { code: 'MODEL_RETRY', severity: 'info', text };
+    await context.publish({ type: 'custom', kind: 'notice', data, source: 'host' });
+    return context.rest(waitMs);
   }
 
   /** Live audio is out of scope. */
@@ -95,7 +165,7 @@ export class DrivenModel extends BaseLlm {
 
   /** What the host adds to a request of the agent: its instruction and settings. */
   #complete(asked: LlmRequest): void {
-    const { systemInstruction, config, toolMode } = this.request;
+    const { systemInstruction, config, toolMode, tools } = this.request;
     asked.config ??= {};
     if (systemInstruction !== undefined) {
       const { systemInstruction: own } = asked.config;
@@ -105,7 +175,20 @@ export class DrivenModel extends BaseLlm {
           : systemInstruction;
     }
     applyGeneration(asked.config, config);
-    if (toolMode === 'none') delete asked.config.tools;
+    if (toolMode === 'none') {
+      delete asked.config.tools;
+      return;
+    }
+    keepProvided(asked.config, (name) => this.context.allowsProviderTool?.(name) === true);
+    addProvided(asked.config, tools);
+  }
+
+  /** As hooks and models of the host see it: what the provider runs stands among its tools. */
+  #requestOf(asked: LlmRequest): ModelRequest {
+    const request = toModelRequest(asked, this.#own());
+    const provided = providedTools(asked.config);
+    if (provided.length > 0) request.tools = [...(request.tools ?? []), ...provided];
+    return request;
   }
 
   /** Made for each request: its signal exists once it is read. */
@@ -124,7 +207,7 @@ export class DrivenModel extends BaseLlm {
     const { context, listener } = this;
     if (context.hasHook('on_model_error')) {
       const { code, message, retryable } = failure;
-      const request = toModelRequest(asked, this.#own());
+      const request = this.#requestOf(asked);
       const response = await askOnModelError(context, request, { code, message, retryable });
       if (context.aborted) return;
       if (response !== undefined) return yield* this.#answerWith(response);
@@ -137,7 +220,7 @@ export class DrivenModel extends BaseLlm {
     // What was said in pieces is said once more as a whole.
     const wholes = answers.filter(({ partial }) => partial !== true);
     const whole = wholeResponse((wholes.length > 0 ? wholes : answers).map(fromLlmResponse));
-    const said = await askAfterModel(this.context, toModelRequest(asked, this.#own()), whole);
+    const said = await askAfterModel(this.context, this.#requestOf(asked), whole);
     if (said === undefined) return answers;
     if ('blocked' in said) return blocked(said.blocked);
     return [toLlmResponse({ finishReason: 'stop', ...said.response }, false)];
@@ -154,6 +237,7 @@ export class DrivenModel extends BaseLlm {
   /** One call. Returns how it failed; nothing when it did not. */
   async *#attempt(
     asked: LlmRequest,
+    going: ModelRequest | undefined,
     stream: boolean,
     signal: AbortSignal | undefined,
     answer: Answer,
@@ -167,11 +251,12 @@ export class DrivenModel extends BaseLlm {
       const answers =
         'own' in driven
           ? driven.own.generateContentAsync(asked, stream, signal)
-          : streamHostModel(driven.host.model, toModelRequest(asked, this.#own()), stream);
+          : streamHostModel((this.#asked as ResolvedModel).model, going ?? this.#requestOf(asked), stream);
       const isJudged = context.hasHook('after_model');
       const held: LlmResponse[] = [];
       let isUsable = false;
       for await (const response of answers) {
+        this.#hasCome = true;
         const usage = usageOf(response.usageMetadata);
         if (usage !== undefined) answer.usage(usage);
         isUsable ||= saysSomething(response);
@@ -201,15 +286,26 @@ export class DrivenModel extends BaseLlm {
 
   /** As the host names models: by it they have their prices. */
   #name(): string {
-    const provider = this.#provider();
-    return provider === 'gemini' && !this.model.includes('/') ? `gemini/${this.model}` : this.model;
+    if ('host' in this.driven) return this.#asked?.name ?? this.driven.host.name;
+    return this.#provider() === 'gemini' && !this.model.includes('/') ? `gemini/${this.model}` : this.model;
   }
 
   #provider(): string {
-    if ('host' in this.driven) return this.driven.host.provider;
+    if ('host' in this.driven) return this.#asked?.provider ?? 'custom';
     return /(^|\/)gemini/.test(this.model) ? 'gemini' : 'adk';
   }
 }
+
+/** What a hook made of a request; tools of the provider that it left out are left out. */
+function applyChanges(asked: LlmRequest, changed: ModelRequest): void {
+  const { tools = [], allowedTools, toolMode } = changed;
+  const offered = toolMode === 'none' ? [] : tools.map(({ name }) => name);
+  const left = new Set(allowedTools === undefined ? offered : offered.filter((name) => allowedTools.includes(name)));
+  applyModelRequest(asked, changed);
+  if (asked.config !== undefined) keepProvided(asked.config, (name) => left.has(name));
+}
+
+type Begun = OwnModelCall & Partial<Pick<ModelCall, 'routing'>>;
 
 const HOOK_BLOCKED = 'HOOK_BLOCKED';
 const blocked = (message: string): AdkFailure => ({ code: HOOK_BLOCKED, message, retryable: false });

@@ -95,7 +95,9 @@ class Backend {
   }
 
   async #find(): Promise<void> {
-    // A factory that imports ADK is told as what it is where ADK is not installed.
+    // Where ADK is not installed, a factory that imports it is told as what it is.
+    const { quieten } = await loadAdk(() => import('./quiet.js'));
+    quieten();
     if (this.#root === undefined) this.#take(await loadAdk(async () => (this.#make as () => unknown)()));
     if (this.isComplete) return;
     const found = new Map<BaseToolset, readonly BaseTool[]>();

@@ -11,7 +11,14 @@ import {
   StreamingMode,
 } from '@google/adk';
 import type { Content } from '@google/genai';
-import type { ArtifactStore, SessionStreamData, ToolDescriptor, TurnContext, TurnEnd } from '../../contracts/index.js';
+import type {
+  ArtifactStore,
+  Bag,
+  SessionStreamData,
+  ToolDescriptor,
+  TurnContext,
+  TurnEnd,
+} from '../../contracts/index.js';
 import { textOf } from '../../kernel/content.js';
 import { describeError } from '../../kernel/errors.js';
 import { namesInHistory } from '../../kernel/history-names.js';
@@ -169,6 +176,9 @@ class AdkTurn implements CallListener {
   #modelName = '';
   #failure: AdkFailure | undefined;
   #isRefused = false;
+  /** The end of the run that has been told. */
+  #told: TurnEnd | undefined;
+  #routing: Bag | undefined;
   #escalates = false;
   #names!: WireNames;
 
@@ -189,7 +199,7 @@ class AdkTurn implements CallListener {
       if (fitting !== undefined) await fitting;
       if (context.aborted) return undefined;
       const request = context.modelRequest();
-      // What a provider runs itself an agent of ADK declares in its own way.
+      // What a provider runs itself goes into each request of the model, as ADK does it.
       const tools = (request.tools ?? []).filter(({ annotations }) => annotations?.providerExecuted !== true);
       this.#names = createWireNames([...tools.map(({ name }) => name), ...namesInHistory(request.messages)]);
       offer(new Set(tools.map(({ name }) => name)));
@@ -252,9 +262,14 @@ class AdkTurn implements CallListener {
     const { context } = this;
     const own = context.model === undefined ? ownModel(this.#agent) : undefined;
     if (own !== undefined) return { own };
-    return {
-      host: await context.modelConfig.resolve({ agent: context.agentId, requested: context.model, purpose: 'turn' }),
-    };
+    const { model: requested, agentId: agent } = context;
+    try {
+      return { host: await context.modelConfig.resolve({ agent, requested, purpose: 'turn' }) };
+    } catch (thrown) {
+      // Another may stand in for what cannot be opened.
+      if (context.asksPlainly || typeof requested !== 'string') throw thrown;
+      return { host: { name: requested } };
+    }
   }
 
   /** Reads to the end, to a failure, or to an abort: who ignores its signal is left behind. */
@@ -312,7 +327,7 @@ class AdkTurn implements CallListener {
   /** Where what is said now belongs: to the call under way, or to a message that no model was asked for. */
   #open(): Answer {
     if (this.#answer === undefined) {
-      this.#answer = new Answer(this.context, this.#modelName, this.#names, this.session.args.taken);
+      this.#answer = new Answer(this.context, this.#modelName, this.#names, this.session.args.taken, this.#routing);
       this.#answers.push(this.#answer);
     }
     return this.#answer;
@@ -323,8 +338,9 @@ class AdkTurn implements CallListener {
     return new Set(this.#answers.flatMap((answer) => answer.idsOf(names)));
   }
 
-  begin(modelName: string): Answer {
+  begin(modelName: string, routing?: Bag): Answer {
     this.#modelName = modelName;
+    this.#routing = routing;
     // Tried again after nothing was said: the same message.
     if (!this.#isCalling || this.#answer === undefined || this.#answer.turn.hasSpoken) this.#answer = undefined;
     this.#isCalling = true;
@@ -340,8 +356,9 @@ class AdkTurn implements CallListener {
     this.#failure ??= failure;
   }
 
-  refuse(): void {
+  refuse(end?: TurnEnd): void {
     this.#isRefused = true;
+    this.#told = end;
   }
 
   #end(): TurnEnd | undefined {
@@ -352,7 +369,7 @@ class AdkTurn implements CallListener {
       void context.publish({ type: 'error', code, message, fatal: false, retryable });
       return { reason: 'failed', data: { code, message } };
     }
-    if (this.#isRefused) return undefined;
+    if (this.#isRefused) return this.#told;
     let end: TurnEnd | undefined = { reason: 'completed' };
     let asks = false;
     for (const answer of this.#answers) {

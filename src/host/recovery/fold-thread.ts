@@ -50,6 +50,7 @@ export class ThreadFold implements ThreadPast {
   historyFrom = 0;
   inbox: SessionStreamData[] = [];
   turn: TurnPast | undefined;
+  isBack = false;
   isToBeTakenUp = true;
   turns = 0;
   llmCalls = 0;

@@ -71,6 +71,8 @@ export interface ThreadPast {
   historyFrom: number;
   inbox: SessionStreamData[];
   turn: TurnPast | undefined;
+  /** Its parent has come to it again. */
+  isBack: boolean;
   /** The thread has not yet gone on from it. */
   isToBeTakenUp: boolean;
   turns: number;

@@ -172,7 +172,12 @@ export class FileHandle implements SessionHandle {
     const writer = this.#writer as LogWriter;
     const { seq, timestamp } = event;
     const stored = withoutTemporary(event);
-    const line = eventLine(stored);
+    let line: string;
+    try {
+      line = eventLine(stored);
+    } catch (thrown) {
+      return writer.refuse(thrown);
+    }
     const before = this.#lastSeq;
     this.#note(seq);
     this.#count++;

@@ -13,6 +13,8 @@ export interface LogWriter {
    * rejects with the same: a log has no holes.
    */
   write(line: string): Promise<void>;
+  /** A line that could not even be made has failed like one that could not be written. Rejects. */
+  refuse(thrown: unknown): Promise<never>;
   /** Makes `written` wait for something more. */
   alsoWait(work: Promise<unknown>): void;
   /** Once all lines up to now are durable; rejects when one was not. */
@@ -89,6 +91,11 @@ class LineWriter implements LogWriter, Writer {
       this.#committer.ask(this);
     }
     return (this.#batch as Batch).promise;
+  }
+
+  refuse(thrown: unknown): Promise<never> {
+    this.#failure ??= storeFault(thrown, `session "${this.#id}" cannot be written`);
+    return Promise.reject(this.#failure);
   }
 
   alsoWait(work: Promise<unknown>): void {

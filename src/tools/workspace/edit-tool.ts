@@ -1,6 +1,6 @@
 import type { Bag, ToolContext, ToolDefinition, ToolPreview, ToolResultData } from '../../contracts/index.js';
 import { keepBefore } from './kept-before.js';
-import { locateAny, openWorkspace, type Place, type Workspace } from './place.js';
+import { locateAny, openWorkspace, type Place, type Workspace, withPlainPath } from './place.js';
 import { refuseProtected } from './protected-names.js';
 import { quoted, refused, WorkspaceRefusal } from './refusal.js';
 import { describedAs, descriptorOf, type ToolText } from './tool-text.js';
@@ -48,8 +48,7 @@ export function editTool<Args extends { path: string }>(options: EditOptions, to
     name: tool.name,
     descriptor: descriptorOf(tool, { category: 'edit', destructive: true }),
     describe: (args: Args) => describedAs(tool.describe(args)),
-    confirm: (args: Args, { permissionMode }: { permissionMode: string }) =>
-      permissionMode === 'plan' && leadsElsewhere(options, args.path),
+    plainArgs: (args: unknown) => withPlainPath(options.root, args),
     preview: async (args: Args): Promise<ToolPreview> => {
       try {
         const { target, change } = await prepare(options, tool, args);
@@ -71,18 +70,6 @@ export function editTool<Args extends { path: string }>(options: EditOptions, to
       }
     },
   };
-}
-
-/** In plan mode one file may be written: not what a link of its name leads to. */
-async function leadsElsewhere({ root }: EditOptions, asked: string): Promise<string | false> {
-  try {
-    const { path } = await locateAny(await openWorkspace(root), asked);
-    return path !== asked.replace(/^\.\//, '') && `${asked} is a link to ${path}`;
-  } catch (thrown) {
-    // It will say so itself.
-    if (thrown instanceof WorkspaceRefusal) return false;
-    throw thrown;
-  }
 }
 
 async function edit<Args extends { path: string }>(

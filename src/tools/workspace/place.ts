@@ -55,6 +55,20 @@ export async function locateAny(workspace: Workspace, path: string): Promise<Pla
   return { ...placeOf(workspace, absolute), exists };
 }
 
+/** Arguments with the path that theirs leads to, relative to the root. Undefined: it is that, or leads to no place inside. */
+export async function withPlainPath(root: string, args: unknown): Promise<object | undefined> {
+  const { path: asked } = Object(args) as { path?: unknown };
+  if (typeof asked !== 'string') return undefined;
+  try {
+    const { path } = await locateAny(await openWorkspace(root), asked);
+    return path === asked ? undefined : { ...(args as object), path };
+  } catch (thrown) {
+    // The tool will say so itself.
+    if (thrown instanceof WorkspaceRefusal) return undefined;
+    throw thrown;
+  }
+}
+
 export function placeOf(workspace: Workspace, absolute: string): Place {
   const path = relative(workspace.root, absolute);
   return { absolute, path: path === '' ? '.' : sep === '/' ? path : path.split(sep).join('/') };

@@ -1,5 +1,5 @@
 import type { Bag, ToolContext, ToolDefinition, ToolResultData } from '../../contracts/index.js';
-import { openWorkspace, type Workspace } from './place.js';
+import { openWorkspace, type Workspace, withPlainPath } from './place.js';
 import { refused, WorkspaceRefusal } from './refusal.js';
 import { describedAs, descriptorOf, type ToolText } from './tool-text.js';
 
@@ -18,6 +18,7 @@ export function readOnlyTool<Args>(root: string, tool: ReadOnlyTool<Args>): Tool
     name: tool.name,
     descriptor: descriptorOf(tool, { readOnly: true, category: tool.category }),
     describe: (args: Args) => describedAs(tool.describe(args)),
+    plainArgs: (args: unknown) => withPlainPath(root, args),
     execute: async (args: Args, { signal }: Pick<ToolContext, 'signal'>) => {
       try {
         signal.throwIfAborted();

@@ -237,6 +237,11 @@ test('a link that leads out of it, or a context file that does, is a reason not 
   expect((await open(true)).untrusted).toEqual([]);
   await symlink(join(root, 'secret.md'), join(folder, 'out.md'));
   expect((await problems(open(true))).join('\n')).toContain('the folder holds a link that leads out of it: "out.md"');
+  await rm(join(folder, 'out.md'));
+  await put('.git/evil.ts', 'export default 1;\n');
+  await mkdir(join(folder, 'tools'), { recursive: true });
+  await symlink('../.git/evil.ts', join(folder, 'tools', 'evil.ts'));
+  expect((await problems(open(true))).join('\n')).toContain('holds a link into .git, which is not looked at');
 });
 
 test('an agent of it that names files outside is not taken', async () => {

@@ -152,6 +152,27 @@ test('a policy that has changed in a trusted folder stops the start: to leave it
   expect((await open()).trusted).toBe(true);
 });
 
+test('a policy that is gone from a trusted folder stops the start too, until the folder is trusted as it is', async () => {
+  await fullFolder();
+  await trust();
+  await rm(join(folder, '.troupe'), { recursive: true });
+  await expect(open()).rejects.toMatchObject({
+    code: 'NOT_TRUSTED',
+    message: expect.stringContaining('policy.toml was acknowledged and is gone'),
+  });
+  expect((await open({ trusted: true })).items).toEqual([]);
+  await trust();
+  expect((await open()).trusted).toBe(true);
+});
+
+test('a server that is to be taken at its word is listed with that', async () => {
+  await put('work/.troupe/settings.json', '{"mcpServers":{"notes":{"command":"notes-server","trust":true}}}');
+  expect((await open()).untrusted.flatMap(({ warnings }) => warnings)).toEqual([
+    'starts a program: notes-server',
+    'is taken at its word: what it says only reads runs without asking',
+  ]);
+});
+
 test('for one run all of it may be trusted, and nothing is kept of that', async () => {
   await fullFolder();
   expect((await open({ trusted: true })).untrusted).toEqual([]);
