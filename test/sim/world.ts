@@ -197,8 +197,8 @@ async function liveOn(scheduler: Scheduler, plan: Plan, pick: Pick, shared: Shar
   }
 }
 
-/** It died while the session was being taken back: that may have come to pass or not. */
-function noteRewind({ rewindsTo, shared }: World): void {
+/** It died, or its store failed, while the session was being taken back: that may have come to pass or not. */
+export function noteRewind({ rewindsTo, shared }: World): void {
   if (rewindsTo === undefined) return;
   shared.isRewound = true;
   shared.mustAbort = false;
