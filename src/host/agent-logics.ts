@@ -36,14 +36,15 @@ export function wireSession(
   ]);
   const deadline = createEffectLogic<{ type: 'none' }, { type: 'none' }, ElicitationInput>(
     ({ address, requestId, expiresAt }) => {
-      const cancel = host.clock.schedule(
-        () => {
-          const question = host.threads.get(address)?.tree.questions.get(requestId);
-          if (question !== undefined) cancelQuestion(question, 'it has expired');
-        },
-        Math.max(0, (expiresAt ?? 0) - host.clock.now()),
-      );
-      return { order() {}, dispose: cancel };
+      const expire = () => {
+        const question = host.threads.get(address)?.tree.questions.get(requestId);
+        if (question !== undefined) cancelQuestion(question, 'it has expired');
+      };
+      const waitMs = (expiresAt ?? 0) - host.clock.now();
+      if (waitMs > 0) return { order() {}, dispose: host.clock.schedule(expire, waitMs) };
+      // At once, whoever moves the clock.
+      const immediate = setImmediate(expire);
+      return { order() {}, dispose: () => clearImmediate(immediate) };
     },
   );
   const wiredMachine = sessionMachine.provide({

@@ -17,7 +17,7 @@ import { noteBlocked } from './outside-wait.js';
 import type { ThreadPast } from './recovery/past.js';
 import { givePast, resumeRun } from './recovery/rebuild.js';
 import { inputOf } from './recovery/run-input.js';
-import { admitInput, beginRun, publishInitialize, type RunInput } from './run-start.js';
+import { admitAtOnce, beginRun, publishInitialize, type RunInput } from './run-start.js';
 import { createThread, enter, leave, publish } from './session-tree.js';
 import { restartAfter } from './supervision.js';
 import type { CompiledAgent, RunEnd, Thread } from './thread.js';
@@ -36,6 +36,8 @@ interface Job {
   readonly args: { readonly value: unknown; readonly requestId: string } | undefined;
   /** Kept for restarts. */
   input: ChildInput | undefined;
+  /** Its place among all children, kept for it while its input is made; 0: none is kept. */
+  ordinal: number;
   thread: Thread | undefined;
   restartOf: string | undefined;
   /** The child that it had before the process ended, and that is still to be given its input. */
@@ -109,6 +111,7 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
       requestId: call?.requestId,
       args: call === undefined ? undefined : { value: call.input, requestId: call.requestId },
       input: undefined,
+      ordinal: 0,
       thread: undefined,
       restartOf: undefined,
       past: undefined,
@@ -157,6 +160,8 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
 
   function prepare(job: Job): void {
     preparing.add(job);
+    // Inputs may take their time: threads are counted in the order in which they were asked for.
+    if (job.past === undefined) job.ordinal = ++thread.spawned;
     const child = agent.children[job.index] as CompiledAgent;
     const fail = (thrown: unknown) => refuse(job, thrown, 'MAP_INPUT_FAILED');
     try {
@@ -176,13 +181,13 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
     if (isDefaultInputSchema(child.descriptor.inputSchema)) return launch(job);
     const fail = (thrown: unknown) => refuse(job, thrown, 'INVALID_INPUT');
     try {
-      const admitted = admitInput(child, input);
-      if (!(admitted instanceof Promise)) return launch(job);
-      enter(tree);
+      const admitted = admitAtOnce(child, input);
       const go = (ready: RunInput) => {
-        job.input = input.isMapped ? { ...ready, isMapped: true } : ready;
+        job.input = input.isMapped && ready !== input ? { ...ready, isMapped: true } : ready;
         launch(job);
       };
+      if (!(admitted instanceof Promise)) return go(admitted);
+      enter(tree);
       void admitted.then(go, fail).finally(() => leave(tree));
     } catch (thrown) {
       fail(thrown);
@@ -204,7 +209,8 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
     const { past } = job;
     // It was for this start: what starts again after it is another thread.
     job.past = undefined;
-    const threadId = past?.threadId ?? childThreadId(thread.threadId, name, ++thread.spawned);
+    const threadId = past?.threadId ?? childThreadId(thread.threadId, name, job.ordinal || ++thread.spawned);
+    job.ordinal = 0;
     const child = newChild(job, compiled, threadId);
     if (past === undefined) announceChild(job, child, threadId);
     else givePast(child, past);
@@ -368,6 +374,9 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
 
   function neverBegan(job: Job, end: RunEnd): void {
     const { past } = job;
+    // Its place is free again, unless others are counted behind it.
+    if (job.ordinal > 0 && job.ordinal === thread.spawned) thread.spawned--;
+    job.ordinal = 0;
     if (past !== undefined) {
       // Its start was told before the process ended: so is its end.
       const child = newChild(job, past.agent, past.threadId as string);

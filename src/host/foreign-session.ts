@@ -9,6 +9,7 @@ import type {
 } from '../contracts/index.js';
 import { describeError, TroupeError } from '../kernel/errors.js';
 import { HOOK_POINTS } from '../kernel/hook-points.js';
+import { nextRound } from '../kernel/next-round.js';
 import { idsOf, isResponse, toDeliveries } from './foreign-deliveries.js';
 import { type ForeignEvent, readForeignEvent } from './foreign-events.js';
 
@@ -276,5 +277,3 @@ interface Faults {
   count: number;
   first: string;
 }
-
-const nextRound = () => new Promise<void>((resolve) => setImmediate(resolve));

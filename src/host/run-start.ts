@@ -59,28 +59,38 @@ function promptFaults(given: unknown): string[] {
  * (defaults, transforms), where there is one. Throws, or rejects, with `INVALID_INPUT`.
  */
 export function admitInput(agent: CompiledAgent, input: RunInput): RunInput | Promise<RunInput> {
-  if (typeof input.value !== 'object' || input.value === null) {
-    assertNoFaults(agent, ['it must be a text, parts, or an object of the inputSchema']);
-  }
-  const faults = inputFaults(agent, input);
-  if (!(faults instanceof Promise) && agent.definition.inputValidator === undefined) {
-    assertNoFaults(agent, faults);
-    return input;
-  }
-  return admitLater(agent, input, faults);
+  assertIsData(agent, input);
+  // What an author's validator says of a caller's input always comes the same way, whatever has been loaded by then.
+  return agent.definition.inputValidator === undefined
+    ? admitAtOnce(agent, input)
+    : Promise.resolve().then(() => admitAtOnce(agent, input));
 }
 
-async function admitLater(
-  agent: CompiledAgent,
-  input: RunInput,
-  checking: string[] | Promise<string[]>,
-): Promise<RunInput> {
-  assertNoFaults(agent, await checking);
+/** The same for a child: at once where it can be, so that children start in the order in which they were asked for. */
+export function admitAtOnce(agent: CompiledAgent, input: RunInput): RunInput | Promise<RunInput> {
+  assertIsData(agent, input);
+  const faults = inputFaults(agent, input);
+  return faults instanceof Promise
+    ? faults.then((said) => admitFit(agent, input, said))
+    : admitFit(agent, input, faults);
+}
+
+function assertIsData(agent: CompiledAgent, { value }: RunInput): void {
+  if (typeof value === 'object' && value !== null) return;
+  assertNoFaults(agent, ['it must be a text, parts, or an object of the inputSchema']);
+}
+
+/** An input whose JSON Schema has been looked at. */
+function admitFit(agent: CompiledAgent, input: RunInput, said: readonly string[]): RunInput | Promise<RunInput> {
+  assertNoFaults(agent, said);
   const { inputValidator } = agent.definition;
   if (inputValidator === undefined) return input;
-  const { faults, value } = await applyValidator(inputValidator, input.value);
-  assertNoFaults(agent, faults);
-  return sameJson(value, input.value) ? input : { content: toParts(JSON.stringify(value)), value };
+  const applied = applyValidator(inputValidator, input.value);
+  const take = ({ faults, value }: Awaited<typeof applied>): RunInput => {
+    assertNoFaults(agent, faults);
+    return sameJson(value, input.value) ? input : { content: toParts(JSON.stringify(value)), value };
+  };
+  return applied instanceof Promise ? applied.then(take) : take(applied);
 }
 
 function assertNoFaults(agent: CompiledAgent, faults: readonly string[]): void {

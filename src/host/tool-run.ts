@@ -1,4 +1,5 @@
 import type { ToolCallRequest, ToolResultData } from '../contracts/index.js';
+import { nextRound, STEPS_PER_ROUND } from '../kernel/next-round.js';
 import { isPending, type Pending } from '../kernel/pending.js';
 import { errorResult, thrownResult, toToolResult } from '../kernel/tool-result.js';
 import { beginActivity, beginWait, endActivity, endWait } from './activity.js';
@@ -187,9 +188,10 @@ const isGenerator = (value: unknown): value is AsyncGenerator<unknown, unknown> 
 const toOutcome = (value: unknown): ToolResultData | Pending => (isPending(value) ? value : toToolResult(value));
 
 async function drain(call: Call, generator: AsyncGenerator<unknown, unknown>): Promise<ToolResultData | Pending> {
-  for (;;) {
+  for (let steps = 1; ; steps++) {
     const step = await generator.next();
     if (step.done) return toOutcome(step.value);
+    if (steps % STEPS_PER_ROUND === 0) await nextRound();
     if (call.stage === 'done') {
       void generator.return(undefined).catch(() => {});
       return errorResult('cancelled', 'cancelled');

@@ -17,6 +17,7 @@ import type {
 import { textOf } from '../kernel/content.js';
 import { TroupeError } from '../kernel/errors.js';
 import { bringsLargeMedia } from '../kernel/kept-media.js';
+import { nextRound, STEPS_PER_ROUND } from '../kernel/next-round.js';
 import type { Activity } from './activity.js';
 import type { Exhausted } from './budget.js';
 import { showProgress } from './call-context.js';
@@ -141,6 +142,7 @@ export class Turn implements TurnContext, Activity {
     }
     const drafts = (turned as AsyncIterable<AgentEventDraft, TurnEnd | undefined>)[Symbol.asyncIterator]();
     let isDone = false;
+    let unwaited = 0;
     try {
       for (;;) {
         const step = await drafts.next();
@@ -149,7 +151,13 @@ export class Turn implements TurnContext, Activity {
         if (step.done) return step.value ?? this.end;
         if (this.isCut) return this.end;
         const full = this.publish(step.value);
-        if (full !== undefined) await full;
+        if (full !== undefined) {
+          unwaited = 0;
+          await full;
+        } else if (++unwaited > STEPS_PER_ROUND) {
+          unwaited = 0;
+          await nextRound();
+        }
       }
     } finally {
       if (!isDone) await drafts.return?.();
@@ -360,7 +368,9 @@ export class Turn implements TurnContext, Activity {
 
   publish(draft: AgentEventDraft): undefined | Promise<void> {
     const { thread, run } = this;
-    if (this.isClosed || (this.isCut && run.stop !== undefined) || thread.run !== run) return undefined;
+    if (this.isClosed || thread.run !== run) return undefined;
+    // A run that is stopped says nothing more; what it has used by then was used.
+    if (this.isCut && run.stop !== undefined && draft.type !== 'usage') return undefined;
     switch (draft.type) {
       case 'message': {
         if (draft.role === 'agent') this.noteText(draft.messageId, textOf(draft.content));

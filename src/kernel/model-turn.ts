@@ -56,6 +56,10 @@ function assertAnswer(answer: ModelResponse): void {
   }
 }
 
+/** Of one answer, thoughts included, and of the calls in it: far beyond any model's own limit. More never stops. */
+const MOST_CHARACTERS = 8_388_608;
+const MOST_CALLS = 10_000;
+
 const nonsense = (what: string) =>
   new ModelError({ code: 'INVALID_RESPONSE', message: `the model answered with what is no answer: ${what}` });
 
@@ -83,6 +87,7 @@ class Turn implements ModelTurn {
   /** Place of the next part among the message's parts, as they stand joined. */
   #parts = 0;
   #lastKind = '';
+  #size = 0;
 
   constructor(
     private readonly context: Target,
@@ -94,7 +99,10 @@ class Turn implements ModelTurn {
 
   take(increment: ModelResponse): undefined | Promise<void> {
     assertAnswer(increment);
-    if (increment.usage !== undefined) this.#usage = { ...this.#usage, ...amountsIn(increment.usage) };
+    // A provider that has nothing to say may say so with null.
+    if (typeof increment.usage === 'object' && increment.usage !== null) {
+      this.#usage = { ...this.#usage, ...amountsIn(increment.usage) };
+    }
     const { content, toolCalls, finishReason } = increment;
     if (finishReason !== undefined) this.finishReason = FINISHES.get(finishReason) ?? finishReason;
     let full: undefined | void | Promise<void>;
@@ -112,8 +120,10 @@ class Turn implements ModelTurn {
     }
     if (toolCalls !== undefined) {
       for (const call of toolCalls) this.#calls.push({ call, index: this.#parts++ });
+      if (this.#calls.length > MOST_CALLS) throw nonsense(`it asks for more than ${MOST_CALLS} tool calls`);
       if (toolCalls.length > 0) this.#lastKind = 'call';
     }
+    if (this.#size > MOST_CHARACTERS) throw nonsense(`it has more than ${MOST_CHARACTERS} characters`);
     if (finishReason === 'error') throw brokenOff();
     return full instanceof Promise ? full : undefined;
   }
@@ -122,7 +132,9 @@ class Turn implements ModelTurn {
     let marked = content;
     for (let at = 0; at < content.length; at++) {
       const part = content[at] as ContentPart;
-      if (part.type === 'refusal') this.#hasRefused = true;
+      if (part.type === 'text') this.#size += part.text.length;
+      else if (part.type === 'thought') this.#size += part.thought.length;
+      else if (part.type === 'refusal') this.#hasRefused = true;
       if (part.type !== 'thought') this.hasAnswered = true;
       const mayJoin = (part.type === 'text' || part.type === 'thought') && part._meta === undefined;
       const joins = mayJoin && part.type === this.#lastKind;

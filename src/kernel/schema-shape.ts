@@ -23,6 +23,13 @@ const SCHEMA_MAP_KEYS = ['properties', 'patternProperties', '$defs', 'definition
 const NUMBER_KEYS = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'];
 const COUNT_KEYS = ['minLength', 'maxLength', 'minItems', 'maxItems', 'minProperties', 'maxProperties'];
 
+const BOUNDS = [
+  ['minimum', 'maximum'],
+  ['minLength', 'maxLength'],
+  ['minItems', 'maxItems'],
+  ['minProperties', 'maxProperties'],
+] as const;
+
 type Keywords = Record<string, unknown>;
 
 /**
@@ -62,10 +69,14 @@ function visit(schema: unknown, at: string, root: Keywords, faults: SchemaFault[
     if (!TYPES.includes(type as string))
       say('type', `unknown type ${JSON.stringify(type)}; known: ${TYPES.join(', ')}`);
   }
-  if (schema.required !== undefined && !isListOf(schema.required, (one) => typeof one === 'string')) {
-    say('required', 'must be a list of property names');
+  const { required } = schema;
+  if (required !== undefined) {
+    if (!isListOf(required, (one) => typeof one === 'string')) say('required', 'must be a list of property names');
+    else if (new Set(required).size < required.length) say('required', 'names a property twice');
   }
-  if (schema.enum !== undefined && !Array.isArray(schema.enum)) say('enum', 'must be a list of values');
+  if (schema.enum !== undefined && !(Array.isArray(schema.enum) && schema.enum.length > 0)) {
+    say('enum', 'must be a list of values, at least one');
+  }
   for (const key of NUMBER_KEYS) {
     if (schema[key] !== undefined && typeof schema[key] !== 'number') say(key, 'must be a number');
   }
@@ -73,6 +84,12 @@ function visit(schema: unknown, at: string, root: Keywords, faults: SchemaFault[
     const count = schema[key];
     if (count !== undefined && !(Number.isInteger(count) && Number(count) >= 0))
       say(key, 'must be a whole number from 0');
+  }
+  for (const [least, most] of BOUNDS) {
+    const [from, to] = [schema[least], schema[most]];
+    if (typeof from === 'number' && typeof to === 'number' && from > to) {
+      say(least, `is above ${most}: nothing is from ${from} and at most ${to}`);
+    }
   }
   if (schema.pattern !== undefined && !isPattern(schema.pattern)) say('pattern', 'is no regular expression');
   if (schema.$ref !== undefined) visitReference(schema.$ref, root, (message) => say('$ref', message));
@@ -140,7 +157,7 @@ function isPattern(pattern: unknown): boolean {
   }
 }
 
-function isListOf(value: unknown, test: (one: unknown) => boolean): boolean {
+function isListOf(value: unknown, test: (one: unknown) => boolean): value is unknown[] {
   return Array.isArray(value) && value.every(test);
 }
 

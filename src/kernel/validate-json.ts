@@ -13,7 +13,6 @@ const OPTIONS: Options = {
   validateFormats: false,
   // Without it `required: ['constructor']` is met by every object.
   ownProperties: true,
-  addUsedSchema: false,
   logger: false,
 };
 
@@ -60,6 +59,7 @@ function build(Class: AjvClass, draft: Draft, schema: JsonSchema): Compiled {
     // An id is remembered by the instance that read it and could shadow another schema's, so such a schema gets its own.
     const named = JSON.stringify(schema).includes('"$id"');
     const ajv = named ? new Class(OPTIONS) : sharedInstance(Class, draft);
+    // Kept while it is compiled: a recursive schema refers to itself.
     const validate = ajv.compile(schema);
     if (!named) ajv.removeSchema(schema);
     if ('$async' in validate) return fault('the schema cannot be used: $async is not supported');

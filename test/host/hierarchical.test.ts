@@ -363,3 +363,27 @@ test('words for the leader are for it, not for its children', async () => {
   expect(JSON.stringify(model.requests.filter((request) => request._meta?.agent === 'a'))).not.toContain('hurry');
   await host.close();
 });
+
+test('children are counted in the order of their calls, whatever their inputs are checked by', async () => {
+  const checked = agent({ name: 'checked', inputSchema: z.object({ q: z.string().default('?') }) });
+  const slow = agent({
+    name: 'slow',
+    inputSchema: z.object({ q: z.string().refine(async () => true) }),
+  });
+  const team = hierarchical({ name: 'lead', agent: leaf('boss'), children: [slow, checked, leaf('plain')] });
+  const calls = [
+    { name: 'slow', args: { q: 'x' } },
+    { name: 'checked', args: {} },
+    { name: 'plain', args: { prompt: 'x' } },
+  ];
+  const { events, model } = await runTeam(team, {
+    boss: [{ toolCalls: calls }, { text: 'done' }],
+    slow: [{ text: '1' }],
+    checked: [{ text: '2' }],
+    plain: [{ text: '3' }],
+  });
+  const started = ofType(events, 'agent_started').map(({ threadId }) => threadId);
+  expect([...started].sort()).toEqual(['checked_2', 'plain_3', 'slow_1']);
+  expect(started.indexOf('checked_2')).toBeLessThan(started.indexOf('plain_3'));
+  expect(textsGiven(model, 'checked')).toEqual(['{"q":"?"}']);
+});

@@ -66,9 +66,8 @@ test('a time that has passed already is over at once (B078)', async () => {
   const model = scriptedModel([calls('ask'), { text: 'done' }]);
   await using host = createHost({ models: { scripted: model }, clock });
   const run = host.run(agent({ name: 'a', tools: [asking(clock, 'ask', -1)] }), 'go');
-  const reading = collect(run);
-  await clock.advance(0);
-  expect(ofType(await reading, 'elicitation_response')).toMatchObject([{ action: 'cancel' }]);
+  // Nobody moves the clock.
+  expect(ofType(await collect(run), 'elicitation_response')).toMatchObject([{ action: 'cancel' }]);
 });
 
 test('after an expiry in a pause the run goes on by itself, and what happened opens the next stream', async () => {

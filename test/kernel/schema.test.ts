@@ -33,6 +33,25 @@ describe('what an author hands in', () => {
     expect(validator).toBeDefined();
   });
 
+  test('a schema that nothing fits, or that no validator takes, is refused', () => {
+    const impossible = {
+      type: 'object',
+      required: ['a', 'a'],
+      properties: {
+        a: { enum: [] },
+        b: { minimum: 5, maximum: 3 },
+        c: { type: 'string', minLength: 2, maxLength: 1 },
+        d: { minimum: 3, maximum: 3 },
+      },
+    };
+    expect(read(impossible).problems.map(({ message }) => message)).toEqual([
+      'names a property twice',
+      'must be a list of values, at least one',
+      'is above maximum: nothing is from 5 and at most 3',
+      'is above maxLength: nothing is from 2 and at most 1',
+    ]);
+  });
+
   test('a recursive schema keeps its references', () => {
     const tree = z.object({
       name: z.string(),
@@ -143,7 +162,7 @@ describe('what cannot be read is told with what would work', () => {
       'a.parameters.properties.a.type: unknown type "strnig"; known: string, number, integer, boolean, object, array, null',
       'a.parameters.properties.b.pattern: is no regular expression',
       'a.parameters.properties.c.$ref: #/$defs/missing leads nowhere in this schema',
-      'a.parameters.properties.d.enum: must be a list of values',
+      'a.parameters.properties.d.enum: must be a list of values, at least one',
       'a.parameters.properties.d.minLength: must be a whole number from 0',
       'a.parameters.properties.e.anyOf: must be a list of schemas, at least one',
       'a.parameters.properties.f: must be a schema: an object or a boolean',

@@ -107,6 +107,33 @@ describe('schemas do not meddle with one another', () => {
   });
 });
 
+describe('recursive schemas', () => {
+  const tree = (type: string): JsonSchema => ({
+    type: 'object',
+    properties: { value: { type }, kids: { type: 'array', items: { $ref: '#' } } },
+    required: ['value'],
+  });
+
+  test('a schema that refers to itself is held against every level', async () => {
+    expect(await validateJson(tree('string'), { value: 'a', kids: [{ value: 'b', kids: [] }] })).toEqual([]);
+    expect(validateJson(tree('string'), { value: 'a', kids: [{ kids: [] }] })).toEqual([
+      "/kids/0 must have required property 'value'",
+    ]);
+    expect(validateJson({ $id: 'https://example.org/tree', ...tree('string') }, { value: 'a', kids: [{}] })).toEqual([
+      "/kids/0 must have required property 'value'",
+    ]);
+  });
+
+  test('two such schemas each mean themselves, in whatever order they are asked', async () => {
+    const [texts, numbers] = [tree('string'), tree('number')];
+    const deep = { value: 1, kids: [{ value: 2 }] };
+    expect(await validateJson(numbers, deep)).toEqual([]);
+    expect(validateJson(texts, { value: 'a', kids: [{ value: 'b' }] })).toEqual([]);
+    expect(validateJson(numbers, deep)).toEqual([]);
+    expect(validateJson(texts, deep)).toContain('/kids/0/value must be string');
+  });
+});
+
 describe('older drafts', () => {
   test('draft-07 is read as draft-07: a list of items is a tuple', async () => {
     const schema = { $schema: 'http://json-schema.org/draft-07/schema#', type: 'array', items: [{ type: 'string' }] };

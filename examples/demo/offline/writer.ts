@@ -62,6 +62,7 @@ function contents({ inventory }: Facts): string[] {
   });
   const rest = folders.length - largest.length;
   return [
+    ...(inventory.leftOut.stopped.length > 0 ? ['Of what was listed:', ''] : []),
     ...table(['kind', 'files', 'lines'], rows),
     ...(largest.length > 0 ? ['', 'Folders at the top, largest first:', '', ...largest] : []),
     ...(rest > 0 ? [`- ${counted(rest, 'more folder')}`] : []),

@@ -8,6 +8,7 @@ import type {
   ModelUsage,
 } from '../../contracts/index.js';
 import { appendPart } from '../../kernel/content.js';
+import { nextRound, STEPS_PER_ROUND } from '../../kernel/next-round.js';
 import { toLlmResponse } from './translate.js';
 
 /**
@@ -27,7 +28,9 @@ export async function* streamHostModel(
   const toolCalls: ModelToolCall[] = [];
   let usage: ModelUsage | undefined;
   let finishReason: ModelResponse['finishReason'];
+  let steps = 0;
   for await (const increment of model.generateStream(request)) {
+    if (++steps % STEPS_PER_ROUND === 0) await nextRound();
     for (const part of increment.content) appendPart(content, part);
     toolCalls.push(...(increment.toolCalls ?? []));
     if (increment.usage !== undefined) usage = { ...usage, ...increment.usage };

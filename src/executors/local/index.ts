@@ -11,6 +11,7 @@ import type {
 import { describeError, ModelError } from '../../kernel/errors.js';
 import { askAfterModel, askBeforeModel, askOnModelError, wholeResponse } from '../../kernel/model-hooks.js';
 import { createModelTurn, type ModelTurn } from '../../kernel/model-turn.js';
+import { nextRound, STEPS_PER_ROUND } from '../../kernel/next-round.js';
 
 /** Our own loop: each turn is one model call, and what the model said becomes the thread's events. */
 export const localExecutor = (): Executor => shared;
@@ -56,7 +57,7 @@ async function turnOf(context: TurnContext): Promise<TurnEnd | undefined> {
     const ask = () => openAnswer(context, model, going);
     const held = context.hasHook('after_model') ? new HeldAnswer(context, turn, going) : undefined;
     const failure = await callModel(context, held ?? turn, ask, provider);
-    if (failure !== undefined) await held?.countUsage();
+    if (failure !== undefined || context.aborted) await held?.countUsage();
     turn.publishUsage();
     call?.settle(failure === undefined || failure.code === HOOK_BLOCKED || turn.hasSpoken || held?.hasCome === true);
     traced?.end({ finishReason: turn.finishReason, error: failure, isAborted: context.aborted });
@@ -196,10 +197,17 @@ async function callModel(
     if (permit !== undefined) release = await permit;
     if (context.aborted) return undefined;
     const stream = open();
+    let unwaited = 0;
     for await (const increment of stream) {
       if (context.aborted) break;
       const full = answer.take(increment);
-      if (full !== undefined) await full;
+      if (full !== undefined) {
+        unwaited = 0;
+        await full;
+      } else if (++unwaited > STEPS_PER_ROUND) {
+        unwaited = 0;
+        await nextRound();
+      }
     }
     return answer.end === undefined || context.aborted ? undefined : await answer.end();
   } catch (thrown) {
