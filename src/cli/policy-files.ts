@@ -7,7 +7,7 @@ import type { CommandIo } from './command-io.js';
 
 /**
  * The rules of policy files, as a user's, and every fault of all of them. `file#sha256=…` pins a file to its digest. A file
- * that cannot be read throws.
+ * that cannot be read is a fault as well.
  */
 export async function readPolicyFiles(
   files: readonly string[],
@@ -21,11 +21,11 @@ export async function readPolicyFiles(
     // As short as it was typed: this is how the file is called in every message.
     const file = isAbsolute(typed) ? typed : relative(cwd, path);
     const text = await readFile(path, 'utf8').catch((thrown: NodeJS.ErrnoException) => {
-      throw new TroupeError({
-        code: 'BAD_USE',
-        message: `${file}: cannot be read (${thrown.code ?? 'unknown fault'})`,
-      });
+      const message = `cannot be read (${thrown.code ?? 'unknown fault'})`;
+      problems.push({ code: 'POLICY_INVALID', path: file, message });
+      return undefined;
     });
+    if (text === undefined) continue;
     try {
       sets.push(policyFromToml(text, { file, tier: 'user', ...(sha256 !== undefined && { sha256 }) }));
     } catch (thrown) {

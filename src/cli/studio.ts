@@ -1,10 +1,12 @@
 import { resolve } from 'node:path';
 import type { Host } from '../host/types.js';
+import type { Overview } from '../studio/wire.js';
 import type { CommandIo } from './command-io.js';
 import { exitCodes } from './exit-codes.js';
 import { visibleLine } from './plain-text.js';
 import { badUse } from './report-error.js';
 import type { RunParts } from './run.js';
+import { DEFAULT_STORE } from './store-place.js';
 import { untilSignal } from './until-signal.js';
 
 export interface StudioCommand {
@@ -47,13 +49,16 @@ export async function studioCommand(command: StudioCommand, io: CommandIo, parts
     const { url } = await host.host.inspectServer({
       port,
       ...(others.length > 0 && {
-        name: host.name,
+        ...(host.name !== undefined && { name: host.name }),
         hosts: Object.fromEntries(others.map((one) => [one.name, one.host])),
       }),
       ...(command.connect !== undefined && { connect: command.connect }),
     });
     await io.stdout.write(command.json === true ? `${JSON.stringify({ url })}\n` : `Studio is at\n  ${url}\n`);
-    await untilSignal(io);
+    const ended = untilSignal(io);
+    if (command.file === undefined) await tellEmpty([host, ...others], io);
+    if (command.connect !== undefined) await tellFaults(url, io);
+    await ended;
   } finally {
     await Promise.all([host, ...others].map((one) => one.host.close()));
   }
@@ -61,9 +66,30 @@ export async function studioCommand(command: StudioCommand, io: CommandIo, parts
 }
 
 interface NamedHost {
-  /** The folder of its store. */
-  readonly name: string;
+  /** The folder of its store, as it was named; undefined: where sessions are kept unless told otherwise. */
+  readonly name: string | undefined;
   readonly host: Host;
+}
+
+/** Where there is nothing to be seen, the folder may be the wrong one. */
+async function tellEmpty(hosts: readonly NamedHost[], io: CommandIo): Promise<void> {
+  for (const { name, host } of hosts) {
+    const stored = await host.list().catch(() => undefined);
+    if (stored?.length !== 0) continue;
+    const option = name === undefined ? '' : ` --store ${name}`;
+    const place = visibleLine(name ?? DEFAULT_STORE);
+    void io.stderr.write(
+      `troupe: no sessions are in ${place}: those of troupe run <file> "…"${visibleLine(option)} are shown here as they come\n`,
+    );
+  }
+}
+
+/** Studios of other processes that do not answer, or are none. */
+async function tellFaults(url: string, io: CommandIo): Promise<void> {
+  const { search } = new URL(url);
+  const { hosts } = (await (await fetch(new URL(`/api/overview${search}`, url))).json()) as Overview;
+  for (const { name, fault } of hosts)
+    if (fault !== undefined) void io.stderr.write(`troupe: ${visibleLine(`${name}: ${fault}`)}\n`);
 }
 
 export function portOf(given: string | undefined): number {

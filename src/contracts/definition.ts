@@ -45,7 +45,8 @@ export interface ToolContext {
     kind?: ElicitationKind;
     title?: string;
     requestedSchema?: JsonSchema | StandardSchema<unknown, unknown>;
-    expiresAt?: string | Date;
+    /** A date, its ISO 8601 text, or epoch ms. */
+    expiresAt?: string | Date | number;
     context?: Bag;
   }): Promise<{ action: string; content?: Bag }>;
   /** What the user of this session has given in answer to `auth_required`. Never return it: a result goes to the model. */

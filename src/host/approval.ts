@@ -7,7 +7,7 @@ import { alwaysKey, serverKey, toolKey } from './always.js';
 import { notice, publish } from './session-tree.js';
 import { argsFor, copyArgs } from './tool-args.js';
 import { askFor, type Call, describe, signal } from './tool-call.js';
-import { evaluate, requestOf } from './tool-policy.js';
+import { evaluate, offerRules } from './tool-policy.js';
 import { previewOf } from './tool-preview.js';
 
 /** Why a person is asked, and what of it is known beside the call itself. */
@@ -52,7 +52,7 @@ export function askApproval(call: Call, reason: ApprovalReason): Promise<Elicita
   signal(call, 'call.asked');
   publish(call.thread, { type: 'tool_update', requestId: call.requestId, status: 'awaiting_approval' });
   const shown = previewOf(call);
-  const saved = call.thread.tree.host.savedRules?.offer(requestOf(call));
+  const saved = offerRules(call);
   if (saved === undefined && !(shown instanceof Promise)) return askShowing(call, reason, shown, undefined);
   return Promise.all([shown, saved]).then(([preview, rules]) => askShowing(call, reason, preview, rules));
 }
@@ -140,7 +140,7 @@ async function save(call: Call): Promise<void> {
   const saved = thread.tree.host.savedRules;
   const tell = (code: string, why: string) => notice(thread, code, 'warning', `"always" for ${call.name} ${why}`);
   try {
-    const rules = await saved?.offer(requestOf(call));
+    const rules = await offerRules(call);
     if (saved === undefined || rules === undefined) {
       return tell('RULE_NOT_SAVED', 'holds for this session only: no rule can say what it is about');
     }

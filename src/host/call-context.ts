@@ -106,7 +106,7 @@ export class CallContext implements ToolContext {
       ...(title !== undefined && { title }),
       ...(schema !== undefined && { requestedSchema: schema.jsonSchema }),
       ...(expiresAt !== undefined && {
-        expiresAt: typeof expiresAt === 'string' ? expiresAt : expiresAt.toISOString(),
+        expiresAt: typeof expiresAt === 'string' ? expiresAt : new Date(expiresAt).toISOString(),
       }),
       context: { ...context, toolRequestId: call.requestId },
     });
@@ -127,7 +127,7 @@ export class CallContext implements ToolContext {
 function assertQuestion(question: unknown): void {
   const isText = (value: unknown) => value === undefined || typeof value === 'string';
   const { message, kind, title, expiresAt, context } = Object(question) as Partial<Question>;
-  const isDate = expiresAt === undefined || Number.isFinite(new Date(expiresAt).getTime());
+  const isDate = expiresAt === undefined || (expiresAt !== null && Number.isFinite(new Date(expiresAt).getTime()));
   const isBag = context === undefined || (typeof context === 'object' && jsonFault(context) === undefined);
   if (typeof message === 'string' && isText(kind) && isText(title) && isDate && isBag) return;
   throw new TroupeError({

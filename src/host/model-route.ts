@@ -1,5 +1,5 @@
 import type { Bag, ModelChoice, ModelRequest, RouteAnswer, RouterStrategy } from '../contracts/index.js';
-import { describeError } from '../kernel/errors.js';
+import { describeError, TroupeError } from '../kernel/errors.js';
 import { houseCall } from './house-call.js';
 import { type RunRoute, runModels } from './run-models.js';
 import { notice, publish } from './session-tree.js';
@@ -86,6 +86,11 @@ async function answerOf(
 
 function narrowed(answer: RouteAnswer): { model: ModelChoice; reason?: string } | undefined {
   if (answer === undefined || answer === null) return undefined;
-  if (typeof answer === 'string' || 'generate' in answer) return { model: answer };
-  return answer;
+  if (typeof answer === 'string') return { model: answer };
+  if (typeof answer === 'object' && 'generate' in answer) return { model: answer };
+  if (typeof answer === 'object' && answer.model !== undefined) return answer;
+  throw new TroupeError({
+    code: 'INVALID_OPTION',
+    message: 'it must answer with a model, its name, { model, reason } or nothing',
+  });
 }

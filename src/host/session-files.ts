@@ -1,6 +1,6 @@
 import type { ArtifactStore, MemoryStore, ToolResultData } from '../contracts/index.js';
 import { describeError, TroupeError } from '../kernel/errors.js';
-import { LONGEST_OUTPUT, outputLength } from '../kernel/long-output.js';
+import { LONGEST_OUTPUT, outputLength, wordsOf } from '../kernel/long-output.js';
 import { notice, publish } from './session-tree.js';
 import type { Thread } from './thread.js';
 import type { Call } from './tool-call.js';
@@ -76,7 +76,7 @@ export function keepWhole(call: Call, result: ToolResultData): undefined | Promi
 }
 
 async function saveOutput(call: Call, result: ToolResultData, artifacts: ArtifactStore): Promise<ToolResultData> {
-  const text = result.llmContent.map((part) => (part.type === 'text' ? part.text : '')).join('\n');
+  const text = result.llmContent.map((part) => wordsOf(part) ?? '').join('\n');
   const own = new SessionArtifacts(artifacts, call.thread);
   try {
     const { uri } = await own.save(call.thread.tree.sessionId, `output/${call.requestId}`, text, 'text/plain');

@@ -8,6 +8,7 @@ import type {
   ToolDescriptor,
 } from '../contracts/index.js';
 import { narrowPolicyDecision } from '../kernel/narrow.js';
+import type { PolicyRule } from '../kernel/policy-rules.js';
 import type { AgentTools, ToolEntry } from './agent-tools.js';
 import { withPlanExit } from './plan-mode.js';
 import { declaredTools, PROVIDER_PREFIX, providerTool } from './provider-tools.js';
@@ -34,11 +35,35 @@ async function decideBoth(
 ): Promise<PolicyDecision> {
   const asSaid = await decide(call, request);
   if (asSaid.outcome === 'deny') return asSaid;
-  const args = await plainArgs(copyArgs(call.args) as never);
-  if (args === undefined) return asSaid;
-  const asMeant = await decide(call, { ...request, args });
+  const meant = await inPlainArgs(call, request, plainArgs);
+  if (meant === undefined) return asSaid;
+  const asMeant = await decide(call, meant);
   const isStricter = asMeant.outcome === 'deny' || (asMeant.outcome === 'ask_user' && asSaid.outcome === 'allow');
   return isStricter ? asMeant : asSaid;
+}
+
+async function inPlainArgs(
+  call: Call,
+  request: PolicyRequest,
+  plainArgs: NonNullable<ToolDefinition['plainArgs']>,
+): Promise<PolicyRequest | undefined> {
+  const args = await plainArgs(copyArgs(call.args) as never);
+  return args === undefined ? undefined : { ...request, args };
+}
+
+/** Rules that would allow a call from now on, in each spelling that it is judged by. Undefined: there can be none. */
+export function offerRules(call: Call): undefined | Promise<readonly PolicyRule[] | undefined> {
+  const saved = call.thread.tree.host.savedRules;
+  if (saved === undefined) return undefined;
+  const request = requestOf(call);
+  const asSaid = saved.offer(request);
+  const plainArgs = call.entry?.tool?.plainArgs;
+  if (plainArgs === undefined) return asSaid;
+  const asMeant = inPlainArgs(call, request, plainArgs).then((meant) => meant && saved.offer(meant));
+  return Promise.all([asSaid, asMeant]).then((both) => {
+    const rules = both.flatMap((some) => some ?? []);
+    return rules.length > 0 ? rules : undefined;
+  });
 }
 
 /** A call as policy sees it, from what the registry and the tree know of it; nothing that an agent said counts. */

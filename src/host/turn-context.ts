@@ -368,7 +368,9 @@ export class Turn implements TurnContext, Activity {
 
   publish(draft: AgentEventDraft): undefined | Promise<void> {
     const { thread, run } = this;
-    if (this.isClosed || (this.isCut && run.stop !== undefined) || thread.run !== run) return undefined;
+    if (this.isClosed || thread.run !== run) return undefined;
+    // A run that is stopped says nothing more; what it has used by then was used.
+    if (this.isCut && run.stop !== undefined && draft.type !== 'usage') return undefined;
     switch (draft.type) {
       case 'message': {
         if (draft.role === 'agent') this.noteText(draft.messageId, textOf(draft.content));

@@ -74,7 +74,7 @@ export class ModelError extends Error {
   /** gRPC-style: `RESOURCE_EXHAUSTED`, `UNAVAILABLE`, `INVALID_ARGUMENT`, `UNAUTHENTICATED` … */
   readonly code: string;
   readonly retryable: boolean;
-  /** What the provider asked to wait; 0 is 0. */
+  /** What the provider asked to wait; 0 is 0, and less than that. What is no number was not said. */
   readonly retryAfterMs: number | undefined;
   readonly status: number | undefined;
 
@@ -90,7 +90,9 @@ export class ModelError extends Error {
     this.name = 'ModelError';
     this.code = options.code;
     this.retryable = options.retryable ?? false;
-    this.retryAfterMs = options.retryAfterMs;
+    const { retryAfterMs } = options;
+    const isSaid = typeof retryAfterMs === 'number' && !Number.isNaN(retryAfterMs);
+    this.retryAfterMs = isSaid ? Math.max(0, retryAfterMs) : undefined;
     this.status = options.status;
   }
 }

@@ -2,7 +2,7 @@ import type { ContentPart, ModelMessage, ToolResultData } from '../contracts/ind
 import { type Compaction, compacted } from './compaction.js';
 import { textOf } from './content.js';
 import { refersToMedia } from './kept-media.js';
-import { LONGEST_OUTPUT, outputLength, shortened } from './long-output.js';
+import { shortened, shortenedParts } from './long-output.js';
 import { estimateMessage } from './tokens.js';
 
 /** A call as it stands in the model's history. */
@@ -249,18 +249,6 @@ function toFunctionResponse(call: HistoryCall, { llmContent, isError, outputFile
     id: call.requestId,
     response: isError ? { error: value } : { output: value },
   };
-}
-
-function shortenedParts(parts: readonly ContentPart[], whole: string | undefined): readonly ContentPart[] {
-  if (outputLength(parts) <= LONGEST_OUTPUT) return parts;
-  // The texts share the room in their order.
-  let room = LONGEST_OUTPUT;
-  return parts.map((part) => {
-    if (part.type !== 'text') return part;
-    const text = part.text.length <= room ? part.text : shortened(part.text, whole, room);
-    room = Math.max(0, room - text.length);
-    return text === part.text ? part : { ...part, text };
-  });
 }
 
 /**

@@ -99,7 +99,10 @@ class Turn implements ModelTurn {
 
   take(increment: ModelResponse): undefined | Promise<void> {
     assertAnswer(increment);
-    if (increment.usage !== undefined) this.#usage = { ...this.#usage, ...amountsIn(increment.usage) };
+    // A provider that has nothing to say may say so with null.
+    if (typeof increment.usage === 'object' && increment.usage !== null) {
+      this.#usage = { ...this.#usage, ...amountsIn(increment.usage) };
+    }
     const { content, toolCalls, finishReason } = increment;
     if (finishReason !== undefined) this.finishReason = FINISHES.get(finishReason) ?? finishReason;
     let full: undefined | void | Promise<void>;

@@ -23,7 +23,8 @@ function plainNumber(text: string | null | undefined): number | undefined {
 function fromHeader(text: string | null | undefined, date: string | null | undefined): number | undefined {
   const seconds = plainNumber(text);
   if (seconds !== undefined) return Math.round(seconds * 1000);
-  const at = Date.parse(text ?? '');
+  // Every date has a time in it; what else may be read as one (`in 10`, say) is none.
+  const at = /\d:\d\d/.test(text ?? '') ? Date.parse(text ?? '') : Number.NaN;
   if (Number.isNaN(at)) return undefined;
   // The provider's own clock, where it says it: the two may differ by minutes.
   const now = Date.parse(date ?? '');

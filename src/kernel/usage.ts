@@ -65,13 +65,17 @@ class Tally implements UsageTally {
   }
 }
 
-/** The same where each of its numbers is an amount, else a copy without those that are none: nobody gives anything back. */
+/**
+ * The same where each of its numbers is an amount, else a copy without those that are none: nobody gives anything back.
+ * A cost without an amount is none.
+ */
 export function amountsIn<T extends ModelUsage>(usage: T): T {
   const isAbsentOrAmount = (value: unknown) => value === undefined || isAmount(value);
-  if (FIELDS.every((field) => isAbsentOrAmount(usage[field])) && isAbsentOrAmount(usage.cost?.usd)) return usage;
+  const isCost = usage.cost === undefined || isAmount(usage.cost?.usd);
+  if (isCost && FIELDS.every((field) => isAbsentOrAmount(usage[field]))) return usage;
   const kept = { ...usage };
   for (const field of FIELDS) if (!isAmount(kept[field])) delete kept[field];
-  if (!isAmount(kept.cost?.usd)) delete kept.cost;
+  if (!isCost) delete kept.cost;
   return kept;
 }
 

@@ -31,6 +31,8 @@ export interface Aliases {
   resolve(name: string, context?: AliasContext): ResolvedAlias;
   /** Every model that an alias may come to stand for, its overrides included. */
   targets(name: string): string[];
+  /** It says that it means the model of its own name. */
+  namesItself(name: string): boolean;
   /** Sets one, or takes it away with undefined. Throws `INVALID_OPTION`, and then nothing has changed. */
   set(name: string, alias: GivenAlias | undefined): void;
 }
@@ -77,6 +79,7 @@ export function createAliases(given: Readonly<Record<string, GivenAlias>> = {}):
       visit(name);
       return [...found];
     },
+    namesItself: (name) => lineage(name, aliases).some(({ model }) => model === name),
     set(name, alias) {
       const changed = new Map<string, GivenAlias>(aliases);
       if (alias === undefined) changed.delete(name);

@@ -218,11 +218,13 @@ const withGeneration = (model: ResolvedModel, generation: GenerationConfig): Res
 function assertKnown(registry: Registry, aliases: Aliases, fallbacks: FallbackChains): void {
   const problems: Problem[] = [];
   const check = (name: string, path: string) => {
-    if (aliases.has(name) || registry.isKnown(name)) return;
+    if (registry.isKnown(name) || (aliases.has(name) && !aliases.namesItself(name))) return;
     problems.push({ code: 'INVALID_OPTION', path, message: registry.fault(name) ?? `no model "${name}"` });
   };
   for (const alias of aliases.names()) {
-    for (const target of aliases.targets(alias)) if (target !== alias) check(target, `aliases.${alias}`);
+    for (const target of aliases.targets(alias)) {
+      if (target !== alias || aliases.namesItself(alias)) check(target, `aliases.${alias}`);
+    }
   }
   for (const name of fallbacks.names()) check(name, 'fallbacks');
   throwProblems(problems, 'INVALID_OPTION');

@@ -11,7 +11,8 @@ import { readPrefix } from './shell/prefix-words.js';
 const BY_OPERAND = new Set(
   (
     'rm rmdir unlink shred mv cp ln install dd truncate tee chmod chown chgrp mkfifo mknod touch mkdir kill pkill killall ' +
-    'curl wget scp sftp rsync ssh nc ncat socat docker podman kubectl systemctl service crontab at mount umount'
+    'curl wget scp sftp rsync ssh nc ncat socat docker podman kubectl systemctl service crontab at mount umount ' +
+    'make gmake ninja rake just task'
   ).split(' '),
 );
 
@@ -79,9 +80,10 @@ function conditionFor(
   return { commandRegex };
 }
 
-/** More words behind it would make it no worse, as far as can be told. */
+/** More words behind it would make it no worse, as far as can be told. A program alone says nothing of what it is given. */
 function isPlain(command: ShellCommand): boolean {
   const { words } = command;
+  if (words.length < 2) return false;
   const [program = '', second = ''] = words.map(({ value = '' }) => value);
   if (BY_OPERAND.has(program) || command.reaches.length > 0) return false;
   if (program === 'git' && !GIT_LOOKS.has(second)) return false;

@@ -83,7 +83,7 @@ export class RemoteStudio {
     const answer = await this.#ask(path, {
       method: request.method ?? 'GET',
       signal: leaving.signal,
-      headers: lastEventIdOf(request),
+      headers: { ...lastEventIdOf(request), ...(body !== undefined && { 'content-type': 'application/json' }) },
       ...(body !== undefined && { body }),
     }).catch((thrown: unknown) => {
       throw new TroupeError({

@@ -21,7 +21,7 @@ const MOST_CHARACTERS = 8_000_000;
 /** A page asks for files, logs and streams in bursts. */
 const REQUESTS_PER_MINUTE = 6_000;
 const OVERVIEW_MS = 200;
-const FORMS = /^(application\/x-www-form-urlencoded|multipart\/)/i;
+const IS_JSON = /^application\/json\s*(;|$)/i;
 
 /** Serves Studio for some hosts of this process, until it is closed. Rejects with `INVALID_OPTION` when it cannot listen. */
 export async function serveStudio(
@@ -105,8 +105,8 @@ class Studio {
   }
 
   async #command(visit: Visit): Promise<void> {
-    // What a form of another page can send without asking first.
-    if (FORMS.test(visit.request.headers['content-type'] ?? ''))
+    // Anything else another page can send without asking first.
+    if (!IS_JSON.test(visit.request.headers['content-type'] ?? ''))
       return json(visit, 415, { code: 'INVALID_OPTION', message: 'a command is application/json' });
     let command: Command;
     try {

@@ -25,7 +25,7 @@ import type {
  * - `GET /api/sessions/<host>/<session>/steps?thread=<thread>` → `ToldSteps`
  * - `GET /api/inspection/<host>?session=<session>` → server-sent events: `inspection` with a list of `InspectionMessage`,
  *   those of the actors that there are first; `lost` with `{ events }` where the reader was too slow. No session: all.
- * - `POST /api/command` with a `Command` → `CommandResult`
+ * - `POST /api/command` with a `Command` as `application/json` → `CommandResult`
  */
 export interface Overview {
   readonly hosts: readonly HostOverview[];

@@ -424,6 +424,49 @@ test('a run that was killed is resumed from its log, forked and taken back', asy
   }
 });
 
+test('files that a run has edited are put back by a rewind that is told to', async () => {
+  const work = await mkdtemp(join(tmpdir(), 'troupe-work-'));
+  const at = { cwd: work };
+  const text = () => readFile(join(work, 'notes.txt'), 'utf8');
+  try {
+    await writeFile(
+      join(work, 'writer.agent.md'),
+      '---\nname: writer\ndescription: Writes.\nmodel: scripted\ntools: [write_file]\n---\nGo.\n',
+    );
+    await writeFile(join(work, 'notes.txt'), 'first');
+    const write = (path: string, content: string) => ({ toolCalls: [{ name: 'write_file', args: { path, content } }] });
+    await writeFile(
+      join(work, 'script.json'),
+      JSON.stringify([write('notes.txt', 'second'), write('made.txt', 'new'), { text: 'done' }]),
+    );
+    const args = ['run', 'writer.agent.md', 'go', '--script', 'script.json', '--mode', 'autonomous', '--json'];
+    const ran = await troupe([...args, '--store', 'kept'], at);
+    expect([ran.code, ran.err, await text()]).toEqual([0, '', 'second']);
+    const [id = ''] = await readdir(join(work, 'kept', 'sessions'));
+    const to = eventsOf(ran.out).find(({ type }) => type === 'message')?.seq;
+    const rewind = (...more: string[]) =>
+      troupe(['sessions', 'rewind', id, '--to', String(to), '--store', 'kept', ...more], at);
+    const { sessionId } = JSON.parse((await troupe(['sessions', 'fork', id, '--store', 'kept', '--json'], at)).out);
+
+    const back = await rewind('--restore-files', '--json');
+    expect([back.code, JSON.parse(back.out)]).toEqual([
+      0,
+      { id, to, files: ['notes.txt', 'made.txt'], restored: ['notes.txt', 'made.txt'], left: [] },
+    ]);
+    expect(await text()).toBe('first');
+    expect(await readdir(work)).not.toContain('made.txt');
+
+    await writeFile(join(work, 'notes.txt'), 'of another');
+    const fork = ['sessions', 'rewind', sessionId as string, '--to', String(to), '--store', 'kept'];
+    const left = await troupe([...fork, '--restore-files', work], at);
+    expect(left.code).toBe(0);
+    expect(left.out).toContain('left as they are: notes.txt (');
+    expect(await text()).toBe('of another');
+  } finally {
+    await rm(work, { recursive: true, force: true });
+  }
+}, 60_000);
+
 test('a chat of many lines is one session, and another process goes on with it', async () => {
   await script('chat', { text: 'One.' }, { text: 'Two.' }, { text: 'Three.' });
   const chat = (stdin: string, ...more: string[]) =>

@@ -116,7 +116,10 @@ test('a policy that does not load stops the run before it begins, with every fau
     code: 'POLICY_INVALID',
     message: expect.stringMatching(/a\.toml:1:rules[\s\S]*b\.toml:1:rules\[0\]/),
   });
-  await expect(run(['none.toml'])).rejects.toMatchObject({ code: 'BAD_USE', message: /none\.toml: cannot be read/ });
+  await expect(run(['none.toml'])).rejects.toMatchObject({
+    code: 'POLICY_INVALID',
+    message: /none\.toml: cannot be read/,
+  });
   expect(hostOptions).toEqual([]);
 });
 
@@ -152,4 +155,14 @@ test('explain judges a path where it leads, as a run does', async () => {
     (await explain('write_file', { path, content: '' }, { policy: ['a.toml'] }))[1].outcome;
   expect(await of('docs/a.md')).toBe('allow');
   expect(await of('docs/../src/a.ts')).toBe('ask_user');
+});
+
+test('a file that cannot be read is one fault among those of all files', async () => {
+  put('bad.toml', '[[rules]]\ntoolName = "x"\n');
+  const io = fakeIo({ cwd });
+  expect(await policyCheckCommand({ files: ['nope.toml', 'bad.toml'], json: true }, io)).toBe(2);
+  expect(JSON.parse(io.stdout.text).problems).toMatchObject([
+    { path: 'nope.toml', message: 'cannot be read (ENOENT)' },
+    { path: 'bad.toml:1:rules[0].decision' },
+  ]);
 });

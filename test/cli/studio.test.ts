@@ -1,4 +1,7 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
+import { runProgram } from '../../src/cli/program.js';
 import { studioCommand } from '../../src/cli/studio.js';
 import { createHost } from '../../src/index.js';
 import { memoryStore } from '../../src/stores/memory.js';
@@ -61,4 +64,44 @@ test('every store is a host of its own, by the name of its folder', async () => 
   ]);
   io.raise('SIGINT');
   expect(await serving).toBe(0);
+});
+
+/** Studio of the command line until it has said `words` on stderr; then all that it said there. */
+async function untilSaid(words: RegExp, ...args: string[]) {
+  const io = fakeIo({ cwd: import.meta.dirname });
+  const serving = runProgram({ args: ['studio', ...args], io, version: '1.2.3' });
+  while (!words.test(io.stderr.text)) await new Promise((resolve) => setImmediate(resolve));
+  io.raise('SIGINT');
+  expect(await serving).toBe(0);
+  return io.stderr.text;
+}
+
+test('a store with nothing in it is told by its name, with what fills it', async () => {
+  expect(await untilSaid(/\n/, '--store', 'nowhere-at-all')).toBe(
+    'troupe: no sessions are in nowhere-at-all: those of troupe run <file> "…" --store nowhere-at-all are shown here as they come\n',
+  );
+});
+
+test('what is no Studio is told, and the rest is shown', async () => {
+  const other = createServer((_, response) => response.end('<h1>hello</h1>')).listen(0, '127.0.0.1');
+  await new Promise((resolve) => other.once('listening', resolve));
+  const place = `127.0.0.1:${(other.address() as AddressInfo).port}`;
+  const said = await untilSaid(/does not answer.*\n/, '--connect', `http://${place}/?token=x`);
+  expect(said).toContain(`troupe: ${place}: This Studio does not answer`);
+  other.close();
+});
+
+test('a port that is taken, and a file for a store, are refused with what would do', async () => {
+  const other = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => other.once('listening', resolve));
+  const { port } = other.address() as AddressInfo;
+  for (const [args, words] of [
+    [['--port', String(port)], `port ${port} of 127.0.0.1 is taken: choose another one, or 0 for any that is free`],
+    [['--store', 'studio.test.ts'], '--store takes a folder; "studio.test.ts" is a file'],
+  ] as const) {
+    const io = fakeIo({ cwd: import.meta.dirname });
+    expect(await runProgram({ args: ['studio', ...args], io, version: '1.2.3' })).toBe(2);
+    expect(io.stderr.text).toBe(`troupe: ${words}\n`);
+  }
+  other.close();
 });

@@ -177,3 +177,20 @@ test('a tool reaches the artifacts of its own session and the memory of its own 
   const deltas = ofType(events, 'custom').filter(({ kind }) => kind === 'artifact_delta');
   expect(deltas.map(({ data }) => (data as { version: number }).version)).toEqual([1, 2]);
 });
+
+test.each([
+  ['the output of code', { type: 'code_result', output: HUGE }],
+  ['code', { type: 'code', language: 'js', code: HUGE }],
+  ['a reference', { type: 'reference', text: HUGE, uri: 'file:x' }],
+  ['a refusal', { type: 'refusal', text: HUGE }],
+  ['a declared UI', { type: 'ui', format: 'x', data: { HUGE } }],
+  ['what nobody knows', { type: 'hologram', text: HUGE }],
+])('%s that is too long is bounded for the model as a text is, and kept whole (B171)', async (_, part) => {
+  const { given, response, store, sessionId } = await runWith(() => ({ llmContent: [part] }));
+  expect(given.length).toBeLessThan(LONGEST_OUTPUT * 1.5);
+  expect(given).toContain('left out here');
+  expect(response.llmContent).toEqual([part]);
+  const [kept] = (await store.artifacts?.list(sessionId)) ?? [];
+  const whole = await store.artifacts?.load(sessionId, kept?.name ?? '');
+  expect(new TextDecoder().decode(whole?.data)).toContain('THE END');
+});

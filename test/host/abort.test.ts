@@ -1,7 +1,16 @@
 import { getEventListeners } from 'node:events';
 import { expect, test } from 'vitest';
 import type { Executor, ModelInterface, ToolContext } from '../../src/contracts/index.js';
-import { agent, createHost, hierarchical, memoryStore, parallel, sequential, tool } from '../../src/index.js';
+import {
+  agent,
+  createHost,
+  defineHook,
+  hierarchical,
+  memoryStore,
+  parallel,
+  sequential,
+  tool,
+} from '../../src/index.js';
 import { findBrokenPairs } from '../../src/kernel/history.js';
 import { expectNoLeaks, type ScriptEntry, scriptedModel, validateLog, virtualClock } from '../../src/testing/index.js';
 import {
@@ -443,4 +452,48 @@ test('a run that was aborted keeps the order that it had: nothing comes after it
   run.abort();
   const events = await reading;
   expect(loggedTypes(events)).toEqual(['initialize', 'message', 'tool_request', 'tool_response', 'stream_end']);
+});
+
+test('what a model call had used by the time it was cut short is counted once, before the end', async () => {
+  for (const point of [undefined, 'after_model'] as const) {
+    const speaking: ModelInterface = {
+      generate: () => Promise.reject(new Error('not asked')),
+      async *generateStream({ signal }) {
+        yield { content: [{ type: 'text', text: 'so' }], usage: { inputTokens: 10, outputTokens: 1 } };
+        await new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));
+      },
+    };
+    const hooks = point === undefined ? [] : [defineHook(point, () => ({ action: 'proceed' }))];
+    await using host = createHost({ models: { speaking }, hooks, prices: { speaking: { input: 1, output: 1 } } });
+    const run = host.run(agent({ name: 'a', model: 'speaking' }), 'go');
+    const events = collect(run);
+    await settle();
+    run.abort('enough');
+    expect(await run.result).toMatchObject({
+      reason: 'aborted',
+      usage: { inputTokens: 10, outputTokens: 1 },
+      cost: { usd: 0.000011 },
+    });
+    expect(ofType(await events, 'usage')).toHaveLength(1);
+    expect(validateLog(await events)).toEqual([]);
+  }
+});
+
+test('a usage or a cost that is null is none', async () => {
+  for (const [usage, told] of [
+    [null, {}],
+    [
+      { inputTokens: 1_000_000, outputTokens: 0, cost: null },
+      { usage: { inputTokens: 1_000_000, outputTokens: 0 }, cost: { usd: 2 } },
+    ],
+  ]) {
+    const odd: ModelInterface = {
+      generate: () => Promise.reject(new Error('not asked')),
+      async *generateStream() {
+        yield { content: [{ type: 'text', text: 'so' }], usage: usage as never, finishReason: 'stop' };
+      },
+    };
+    await using host = createHost({ models: { odd }, prices: { odd: { input: 2, output: 1 } } });
+    expect(await host.run(agent({ name: 'a', model: 'odd' }), 'go').result).toMatchObject({ ok: true, ...told });
+  }
 });

@@ -98,6 +98,9 @@ test('a run may ask for an alias; one that names no model is refused before anyt
 
 test('a circle is refused when the host is made', () => {
   expect(() => createHost({ aliases: { a: { extends: 'b' }, b: { extends: 'a' } } })).toThrow(/circle: a → b → a/);
+  // Its own name is the model's of that name, where there is one.
+  expect(() => createHost({ aliases: { a: 'a' } })).toThrow(/aliases\.a: no model "a"/);
+  expect(() => createHost({ aliases: { a: 'a', 'chat-base': {} }, models: { a: scriptedModel([]) } })).not.toThrow();
 });
 
 test('what is known of models can be listed', async () => {

@@ -225,3 +225,16 @@ test('a router of another form is refused when the host is made', () => {
   expect(() => createHost({ router: [{ name: 'x' }] as never })).toThrow(/router\[0\] must be a function/);
   expect(() => routeByClassifier({ model: 'x', choices: {} })).toThrow(/needs choices/);
 });
+
+test('an answer that names no model is passed over, and told in words', async () => {
+  for (const answer of [{}, { reason: 'because' }, 5, true]) {
+    const models = { own: scriptedModel([{ text: 'own' }]), big: scriptedModel([]) };
+    await using host = createHost({ models, router: [() => answer as never] });
+    const run = host.run(worker, 'go');
+    const events = await collect(run);
+    expect((await run.result).text).toBe('own');
+    expect(kinds(events, 'notice').map(({ data }) => data)).toEqual([
+      expect.objectContaining({ code: 'ROUTER_FAILED', text: expect.stringContaining('must answer with a model') }),
+    ]);
+  }
+});

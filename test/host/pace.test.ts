@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createPace, type Pace } from '../../src/host/pace.js';
 import { retryWait } from '../../src/host/retry-wait.js';
-import { agent, createHost, parallel } from '../../src/index.js';
+import { agent, createHost, ModelError, parallel } from '../../src/index.js';
 import { scriptedModel, seededRandom, type VirtualClock, virtualClock } from '../../src/testing/index.js';
 import { collect, leaf, settle } from '../support/team.js';
 
@@ -135,4 +135,15 @@ test('a 429 slows every agent that asks this provider, not only the one that was
   expect(later.map(([, at]) => at)).toEqual([3_000, 3_100, 3_150]);
   expect(later.map(([name]) => name).sort()).toEqual(['b', 'c', 'told']);
   await host.close();
+});
+
+test.each([
+  [-5, 0],
+  [0, 0],
+  [Number.NaN, undefined],
+  ['10', undefined],
+  [null, undefined],
+  [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY],
+])('a failure that asks for a wait of %s ms is taken to have asked for %s', (given, taken) => {
+  expect(new ModelError({ code: 'UNAVAILABLE', message: 'x', retryAfterMs: given as never }).retryAfterMs).toBe(taken);
 });

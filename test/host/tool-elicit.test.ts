@@ -72,6 +72,7 @@ test('a schema that is none, or an expiry that is none, is an error of the tool'
   for (const question of [
     { message: 'ok?', requestedSchema: { type: 'string' } },
     { message: 'ok?', expiresAt: new Date(Number.NaN) },
+    { message: 'ok?', expiresAt: null as never },
   ]) {
     const { responses, questions } = await runDesk({ own: [asks(question)], script });
     expect(questions).toEqual([]);
@@ -91,6 +92,19 @@ test('a question whose time has passed already is answered at once, once (B078)'
     { action: 'cancel', _meta: { reason: 'it has expired' } },
   ]);
   expect(textOf(responses[0])).toBe('{"action":"cancel"}');
+});
+
+test('an expiry may be a date, its text, or epoch milliseconds', async () => {
+  for (const expiresAt of [new Date(999_000), new Date(999_000).toISOString(), 999_000]) {
+    const clock = virtualClock(0);
+    const { questions } = await runDesk({
+      own: [asks({ message: 'ok?', expiresAt })],
+      host: { clock },
+      script,
+      answer: { action: 'accept' },
+    });
+    expect(questions).toMatchObject([{ expiresAt: '1970-01-01T00:16:39.000Z' }]);
+  }
 });
 
 test('an answer before the expiry leaves no timer', async () => {

@@ -64,6 +64,9 @@ test.each([
   ['cat a.txt', 'cat a.txt /etc/shadow'],
   ['find . -delete', 'find . -delete -o -name x'],
   ['npm publish', 'npm publish --tag x'],
+  ['cat', 'cat /etc/shadow'],
+  ['make', 'make deploy'],
+  ['make test', 'make test deploy'],
 ])('of %s the very same is kept, and %s is none of it', async (command, more) => {
   const engine = createPolicyEngine([]);
   const rules = (await engine.alwaysRules(shell(command))) ?? [];

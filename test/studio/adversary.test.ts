@@ -70,11 +70,15 @@ test('a command that a form could send, one that is too large, one that is none:
   const { at } = await studio(['A']);
   const post = async (body: string, type?: string) => {
     const headers: Record<string, string> = type === undefined ? {} : { 'content-type': type };
-    return (await fetch(at('/api/command'), { method: 'POST', headers, body })).status;
+    // A text would be sent as text/plain.
+    return (await fetch(at('/api/command'), { method: 'POST', headers, body: Buffer.from(body) })).status;
   };
   const command = JSON.stringify({ host: '1', command: 'start', agent: 'a', input: 'go' });
   expect(await post(command, 'application/x-www-form-urlencoded')).toBe(415);
   expect(await post(command, 'multipart/form-data; boundary=x')).toBe(415);
+  for (const type of [undefined, 'text/plain', 'application/jsonp', 'text/plain; application/json'])
+    expect(await post(command, type), type).toBe(415);
+  expect(await post('{', 'application/json; charset=utf-8')).toBe(400);
   expect(await post(`{"host":"1","input":"${'x'.repeat(3_000_000)}"}`, 'application/json')).toBe(413);
   for (const body of ['', '[]', 'null', '7', '{', '{"host":{}}', '{"host":"__proto__"}', '['.repeat(500_000)])
     expect(await post(body, 'application/json')).toBe(400);

@@ -115,6 +115,18 @@ describe.skipIf(noBrowser !== undefined)(
       expect(await page.locator('.message').getByText('B', { exact: true }).count()).toBe(0);
       await page.locator('[id="thread-a_1"]').click();
       await page.locator('.message').getByText('A', { exact: true }).waitFor();
+      await page.getByRole('tab', { name: 'Timeline' }).click();
+      await page.locator('.timeline').getByText('a part of the log is lost (2)').waitFor();
+      // A line across, where no lane paints red.
+      const isMarked = `(() => {
+        const canvas = document.querySelector('.timeline canvas');
+        const [r, g, b] = getComputedStyle(document.querySelector('.timeline .swatch.bad')).backgroundColor.match(/\\d+/g);
+        const { data } = canvas.getContext('2d').getImageData(0, canvas.height - 8, canvas.width, 1);
+        for (let at = 0; at < data.length; at += 4)
+          if (data[at] === +r && data[at + 1] === +g && data[at + 2] === +b) return true;
+        return false;
+      })()`;
+      await page.waitForFunction(isMarked);
       expect(await page.evaluate<boolean>("'pwned' in window")).toBe(false);
     });
 

@@ -25,7 +25,7 @@ async function studio(team: AgentDefinition, byAgent: Record<string, unknown>, o
   const command = async (body: Omit<Command, 'host'> & Record<string, unknown>) => {
     const response = await fetch(new URL('/api/command', base), {
       method: 'POST',
-      headers: { authorization: `Bearer ${token}` },
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
       body: JSON.stringify({ host: '1', ...body }),
     });
     return {

@@ -27,7 +27,8 @@ const at = (url: string, path: string) => {
 };
 const get = async <T>(url: string, path: string): Promise<T> => (await fetch(at(url, path))).json() as Promise<T>;
 const post = async (url: string, command: object) => {
-  const response = await fetch(at(url, '/api/command'), { method: 'POST', body: JSON.stringify(command) });
+  const headers = { 'content-type': 'application/json' };
+  const response = await fetch(at(url, '/api/command'), { method: 'POST', headers, body: JSON.stringify(command) });
   return { status: response.status, ...((await response.json()) as { sessionId?: string; code?: string }) };
 };
 

@@ -1,7 +1,16 @@
 import { afterEach, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { AgentDefinition, AgentEvent } from '../../src/contracts/index.js';
-import { agent, createHost, type HostOptions, parallel, type Run, sequential, tool } from '../../src/index.js';
+import {
+  agent,
+  createHost,
+  type HostOptions,
+  memoryStore,
+  parallel,
+  type Run,
+  sequential,
+  tool,
+} from '../../src/index.js';
 import { type A2aServerOptions, serveA2a } from '../../src/surfaces/a2a.js';
 import { scriptedModel } from '../../src/testing/index.js';
 import { collect, leaf, ofType, textIn } from '../support/team.js';
@@ -299,4 +308,27 @@ test('the card says what the descriptor says, for peers of both versions', async
     skills: [{ id: 'near' }],
   });
   expect(JSON.stringify(card)).toContain('"city"');
+});
+
+test('a picture that its session has kept goes out whole, and is kept again where it arrives', async () => {
+  const data = Buffer.alloc(70_000, 7).toString('base64');
+  const drawing = {
+    generate: () => Promise.resolve({ content: [], finishReason: 'stop' }),
+    async *generateStream() {
+      yield { content: [{ type: 'media' as const, mimeType: 'image/png', data }], finishReason: 'stop' };
+    },
+  };
+  const { server } = await serve(leaf('near'), {}, { host: { models: { scripted: drawing } } });
+  const store = memoryStore();
+  const host = createHost({ ...granted('far'), store });
+  closing.push(() => host.close());
+  const far = agent({ name: 'far', executor: 'remote', backend: { cardUrl: server.cardUrl } });
+  const run = host.run(far, 'draw') as Run;
+  const events = await collect(run);
+  expect(await run.result).toMatchObject({ ok: true });
+  const media = ofType(events, 'message').flatMap(({ content }) => content.filter(({ type }) => type === 'media'));
+  expect(media).toEqual([{ type: 'media', mimeType: 'image/png', uri: expect.stringContaining(run.sessionId) }]);
+  const [kept] = (await store.artifacts?.list(run.sessionId)) ?? [];
+  const found = await store.artifacts?.load(run.sessionId, kept?.name ?? '');
+  expect(Buffer.from(found?.data ?? []).toString('base64')).toBe(data);
 });

@@ -63,3 +63,18 @@ test('a deny that names the link itself holds too', async () => {
   const rule = { toolName: '*', decision: 'deny' as const, argsPattern: '"path":"assets/' };
   expect(await outcome('write_file', 'assets/a.txt', [rule], 'autonomous')).toBe('policy_denied');
 });
+
+test('an "always and save" about a path that is spelled otherwise is asked about once', async () => {
+  const ask = async () => {
+    const { questions, responses } = await runDesk({
+      own: ['write_file'],
+      host: { tools: workspaceTools({ root }), userPolicyFile: join(root, 'mine.toml') },
+      script: [calls(['write_file', { path: './src/../src/b.txt', content: 'new' }])],
+      answer: { action: 'accept', content: { outcome: 'proceed_always_and_save' } },
+    });
+    expect(responses[0]?.isError).toBeUndefined();
+    return questions.length;
+  };
+  expect(await ask()).toBe(1);
+  expect(await ask()).toBe(0);
+});

@@ -163,8 +163,8 @@ class Said {
       this.#out.push(draft(questionOf(question)));
     }
     if (!event.partial) this.#calls(event, new Set(questions.map(({ interruptId }) => interruptId)));
-    if (Object.keys(actions.artifactDelta).length > 0)
-      this.#out.push(draft({ type: 'custom', kind: 'artifact_delta', data: actions.artifactDelta }));
+    for (const [name, version] of Object.entries(actions.artifactDelta))
+      this.#out.push(draft({ type: 'custom', kind: 'artifact_delta', data: { name, version } }));
     const hasText = content?.parts?.some(({ text }) => text !== undefined) === true;
     if (content?.role === 'user' || author === 'user' || !hasText) return undefined;
     const key = `${branch} ${author}`;

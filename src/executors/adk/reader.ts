@@ -42,6 +42,17 @@ function pluginsOf(agent: string, given: unknown): readonly BasePlugin[] {
   throw new TroupeError({ code: 'INVALID_DEFINITION', message });
 }
 
+/** What an agent says of itself is its own code: where that throws, the definition cannot be read. */
+function readable<T>(agent: string, read: () => T): T {
+  try {
+    return read();
+  } catch (thrown) {
+    if (thrown instanceof TroupeError) throw thrown;
+    const message = `${agent}: its agent of @google/adk cannot be read: ${describeError(thrown).message}`;
+    throw new TroupeError({ code: 'INVALID_DEFINITION', message, cause: thrown });
+  }
+}
+
 class Backend {
   definition: AgentDefinition;
   isComplete = false;
@@ -75,12 +86,8 @@ class Backend {
   #translate(found: ReadonlyMap<BaseToolset, readonly BaseTool[]>): void {
     const { given, compose } = this;
     const root = this.#root as BaseNode | BaseAgent;
-    const { definition, toolsets } = translateTree(given, root, {
-      compose,
-      make: this.#make,
-      plugins: this.#plugins,
-      found,
-    });
+    const options = { compose, make: this.#make, plugins: this.#plugins, found };
+    const { definition, toolsets } = readable(given.name, () => translateTree(given, root, options));
     this.definition = definition;
     this.#toolsets = toolsets;
   }

@@ -57,7 +57,7 @@ async function turnOf(context: TurnContext): Promise<TurnEnd | undefined> {
     const ask = () => openAnswer(context, model, going);
     const held = context.hasHook('after_model') ? new HeldAnswer(context, turn, going) : undefined;
     const failure = await callModel(context, held ?? turn, ask, provider);
-    if (failure !== undefined) await held?.countUsage();
+    if (failure !== undefined || context.aborted) await held?.countUsage();
     turn.publishUsage();
     call?.settle(failure === undefined || failure.code === HOOK_BLOCKED || turn.hasSpoken || held?.hasCome === true);
     traced?.end({ finishReason: turn.finishReason, error: failure, isAborted: context.aborted });

@@ -2,6 +2,10 @@ import type { OptionTable } from './reach-options.js';
 
 const list = (text: string): readonly string[] => text.split(' ');
 
+/** Options of programs that read `--rootDir` and `--root-dir` as one. */
+const inBothForms = (names: string): readonly string[] =>
+  list(names).flatMap((name) => [`--${name}`, `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`]);
+
 const MAKE: OptionTable = {
   short: 'fCI',
   long: list('file makefile directory eval include-dir'),
@@ -127,8 +131,30 @@ export const BUILD_TABLES: readonly (readonly [string, OptionTable])[] = [
   ['ruff', { short: 'o', long: list('fix unsafe-fixes output-file cache-dir add-noqa'), writing: 'all' }],
   ['flake8', { long: list('output-file tee'), writing: 'all' }],
   ['coverage', { short: 'o', long: list('data-file directory'), writing: 'all' }],
-  ['jest', { long: list('outputFile coverageDirectory updateSnapshot'), short: 'u', writing: 'all' }],
-  ['vitest', { long: list('outputFile update'), short: 'u', writing: 'all' }],
+  [
+    'jest',
+    {
+      short: 'uc',
+      exact: inBothForms(
+        'outputFile coverageDirectory cacheDirectory updateSnapshot config rootDir roots projects globalSetup ' +
+          'globalTeardown setupFiles setupFilesAfterEnv testEnvironment testRunner testSequencer runner reporters ' +
+          'transform resolver preset filter globals moduleDirectories moduleNameMapper modulePaths ' +
+          'snapshotSerializers watchPlugins prettierPath',
+      ),
+      writing: ['-u', ...inBothForms('outputFile coverageDirectory cacheDirectory updateSnapshot')],
+    },
+  ],
+  [
+    'vitest',
+    {
+      short: 'ucr',
+      exact: inBothForms(
+        'outputFile update config root dir workspace reporter environment runner globalSetup coverage.provider ' +
+          'coverage.customProviderModule coverage.reportsDirectory coverage.reporter',
+      ),
+      writing: ['-u', ...inBothForms('outputFile update coverage.reportsDirectory')],
+    },
+  ],
   ['docker', DOCKER],
   ['podman', DOCKER],
   ['kubectl', { short: 'k', valued: 'lnofc', long: list('kubeconfig kustomize'), writing: list('-k --kustomize') }],

@@ -40,5 +40,32 @@ export function reachesOf(words: readonly ShellWord[]): Reach[] {
   if (INTERPRETER.test(program)) return reachInterpreter(words);
   const table = OPTION_TABLES.get(program);
   const reaches = table === undefined ? [] : optionReaches(words, table);
-  return [...reaches, ...reachOperands(program, words)];
+  return [...reaches, ...reachOperands(program, words), ...reachesBehind(program, words)];
+}
+
+/** What starts the program that is named behind it, a word of its own between them where there is one. */
+const STARTERS: ReadonlyMap<string, RegExp | undefined> = new Map([
+  ['npx', undefined],
+  ['bunx', undefined],
+  ['npm', /^(?:exec|x)$/],
+  ['pnpm', /^(?:exec|dlx)$/],
+  ['yarn', /^(?:exec|dlx|run)$/],
+  ['bundle', /^exec$/],
+  ['poetry', /^run$/],
+  ['pipenv', /^run$/],
+  ['uv', /^run$/],
+]);
+
+/** The words of the program that is started: a rule that names it names none of its options. */
+function reachesBehind(program: string, words: readonly ShellWord[]): Reach[] {
+  if (!STARTERS.has(program)) return [];
+  const between = STARTERS.get(program);
+  const isName = ({ head }: ShellWord) => !head.startsWith('-');
+  let at = words.findIndex((word, place) => place > 0 && isName(word));
+  if (at > 0 && between !== undefined) {
+    if (!between.test(words[at]?.value ?? '')) return [];
+    at = words.findIndex((word, place) => place > at && isName(word));
+  }
+  if (at < 1) return [];
+  return reachesOf(words.slice(at)).map((reach) => ({ ...reach, at: reach.at + at }));
 }

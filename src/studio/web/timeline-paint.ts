@@ -39,6 +39,8 @@ export interface Painting {
   readonly hovered: Span | undefined;
   /** A moment of the past, epoch ms. */
   readonly cursor: number | undefined;
+  /** Where a part of the log is lost, epoch ms of what stands before it. */
+  readonly gaps: readonly number[];
   readonly colours: Colours;
 }
 
@@ -59,6 +61,8 @@ export function paint(context: CanvasRenderingContext2D, painting: Painting): vo
     const one = lanes[at];
     if (one !== undefined) paintLane(context, painting, one, RULER + at * LANE - scrollTop, x);
   }
+  context.fillStyle = colours.bad;
+  for (const gap of painting.gaps) if (x(gap) >= NAMES) context.fillRect(Math.round(x(gap)), RULER - 5, 2, height);
   if (painting.cursor !== undefined) {
     context.fillStyle = colours.wait;
     context.fillRect(Math.round(x(painting.cursor)), 0, 2, height);

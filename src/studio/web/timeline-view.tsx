@@ -52,6 +52,7 @@ export function TimelineView({ feed, model, threadId, seq, now, onThread }: Time
   const whole = { from, until: from + (end - from) * 1.02 };
   const stretch = chosen ?? whole;
   const rows = treeRows(model, NOTHING_FOLDED, '');
+  const lost = feed.plan?.gaps.length ?? 0;
 
   useEffect(() => {
     const element = frame.current;
@@ -100,6 +101,7 @@ export function TimelineView({ feed, model, threadId, seq, now, onThread }: Time
       selected: threadId,
       hovered: hover?.span,
       cursor: Number.isFinite(cursor) ? cursor : undefined,
+      gaps: gapsIn(feed, from),
       colours: coloursOf(legend.current),
     };
     paint(context, painted.current);
@@ -144,6 +146,7 @@ export function TimelineView({ feed, model, threadId, seq, now, onThread }: Time
       <div className="view-tools" ref={legend}>
         <span className="swatch model" /> model <span className="swatch tool" /> tool <span className="swatch wait" />{' '}
         waits for you <span className="swatch ok" /> <span className="swatch bad" /> end{' '}
+        {lost > 0 && `, and across all: a part of the log is lost (${lost})`}
         <span className="swatch select" />
         <span className="grow" />
         <button type="button" aria-label="Zoom out" onClick={() => zoom(1.4)}>
@@ -201,6 +204,13 @@ function Hint({ hover: { span, name, x, y }, width, now }: { hover: Hover; width
     </div>
   );
 }
+
+/** Where a part of the log is lost: behind the event before it, or, with none before it, where the run began. */
+const gapsIn = (feed: SessionFeed, from: number): number[] =>
+  (feed.plan?.gaps ?? []).map(({ afterSeq }) => {
+    const at = Date.parse(feed.eventAt(afterSeq)?.timestamp ?? '');
+    return Number.isFinite(at) ? at : from;
+  });
 
 /** What a point stands on: a wait before a tool before a model, the thinner before the wider. */
 function hitIn({ lanes, stretch, now, width, scrollTop }: Painting, x: number, y: number): Hover | undefined {

@@ -9,6 +9,7 @@ import { describeError } from '../../kernel/errors.js';
 import { isDefaultInputSchema } from '../../kernel/schema.js';
 import type { PushDesk } from './push.js';
 import { nameOf, type OwnTasks } from './task-store.js';
+import { hasKeptMedia, withWholeMedia } from './whole-media.js';
 
 export interface ServerSdk {
   readonly sdk: typeof import('@a2a-js/sdk');
@@ -99,7 +100,7 @@ class TeamTask {
     private readonly taskId: string,
     private readonly contextId: string,
     readonly user: string,
-    private readonly ports: Pick<TeamExecutorPorts, 'sdk' | 'server' | 'push' | 'tasks'>,
+    private readonly ports: Pick<TeamExecutorPorts, 'host' | 'sdk' | 'server' | 'push' | 'tasks'>,
   ) {}
 
   begin(message: Message, bus: ExecutionEventBus, before: Task | undefined): void {
@@ -121,7 +122,10 @@ class TeamTask {
   async follow(run: Run): Promise<void> {
     this.#run = run;
     try {
-      for await (const event of run) this.#tell(event);
+      for await (const event of run) {
+        const isKept = event.type === 'message' && hasKeptMedia(event);
+        this.#tell(isKept ? await withWholeMedia(event, this.#artifactsOf(), run.sessionId) : event);
+      }
       const { reason, result, data } = await run.result;
       if (typeof result === 'object' && result !== null) this.#artifact('result', [dataPart(result)], false);
       this.#end(reason, String(data.message ?? data.reason ?? ''), typeof result === 'string' ? result : '');
@@ -130,6 +134,10 @@ class TeamTask {
     } finally {
       this.#ended();
     }
+  }
+
+  #artifactsOf() {
+    return this.ports.host.context().sessionService.artifacts;
   }
 
   /** Nothing more will be told. */

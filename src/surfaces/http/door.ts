@@ -118,9 +118,11 @@ const withPort = (name: string, port: number): string => `${name.includes(':') ?
 
 const listen = (server: Server, port: number, hostname: string): Promise<void> =>
   new Promise((resolve, reject) => {
-    server.once('error', (thrown) =>
-      reject(new TroupeError({ code: 'INVALID_OPTION', message: `cannot listen: ${thrown.message}`, cause: thrown })),
-    );
+    server.once('error', (thrown: NodeJS.ErrnoException) => {
+      const taken = `port ${port} of ${hostname} is taken: choose another one, or 0 for any that is free`;
+      const message = thrown.code === 'EADDRINUSE' ? taken : `cannot listen: ${thrown.message}`;
+      reject(new TroupeError({ code: 'INVALID_OPTION', message, cause: thrown }));
+    });
     server.listen(port, hostname, resolve);
   });
 

@@ -323,3 +323,36 @@ test('a factory that throws, gives nothing, or another thing for a session, ends
   const { end } = await beside(turning);
   expect(end?.reason).toBe('failed');
 });
+
+test('a tool that cannot say what it is makes a definition that cannot be read', async () => {
+  const mute = look();
+  mute._getDeclaration = () => {
+    throw new Error('no words for it');
+  };
+  await using host = createHost({ policy });
+  const broken = agent({
+    name: 'broken',
+    executor: 'adk',
+    backend: { agent: new LlmAgent({ name: 'a', tools: [mute] }) },
+  });
+  expect(() => host.run(broken, 'go')).toThrow(
+    expect.objectContaining({ code: 'INVALID_DEFINITION', message: expect.stringContaining('no words for it') }),
+  );
+});
+
+test('an opaque agent’s artifacts are told one by one, as those of any other', async () => {
+  const saving = new Own(async function* (context) {
+    const event = said(context, 'saved');
+    event.actions.artifactDelta = { 'a.txt': 0, 'b.txt': 2 };
+    yield event;
+  });
+  await using host = createHost({ policy });
+  const run = host.run(agent({ name: 'far', executor: 'adk', backend: { agent: saving } }), 'go');
+  const told: unknown[] = [];
+  for await (const event of run)
+    if (event.type === 'custom' && event.kind === 'artifact_delta') told.push((event as AgentEvent<'custom'>).data);
+  expect(told).toEqual([
+    { name: 'a.txt', version: 0 },
+    { name: 'b.txt', version: 2 },
+  ]);
+});

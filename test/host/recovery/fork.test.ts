@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { SessionHandle, SessionProvider } from '../../../src/contracts/index.js';
 import { agent, createHost, memoryStore, tool } from '../../../src/index.js';
 import { scriptedModel, validateLog, virtualClock } from '../../../src/testing/index.js';
 import { answersIn } from '../../support/broken-log.js';
@@ -215,4 +216,51 @@ test('artifacts that an executor tells of are forked and taken back like those o
   ];
   expect(await artifacts?.list(early)).toEqual(kept);
   expect((await artifacts?.list(sessionId))?.filter(({ versions }) => versions.length > 0)).toEqual(kept);
+});
+
+test('a fork goes through the log as a stream: what is copied was read the moment before', async () => {
+  const { fork: _, ...bare } = memoryStore();
+  let read = 0;
+  const ahead: number[] = [];
+  const plain = (handle: SessionHandle): SessionHandle => ({
+    id: handle.id,
+    agentName: handle.agentName,
+    state: handle.state,
+    lastUpdateTime: handle.lastUpdateTime,
+    events: handle.events,
+    append: (event) => handle.append(event),
+    snapshot: () => handle.snapshot(),
+    close: () => handle.close(),
+  });
+  const store: SessionProvider = {
+    ...bare,
+    async load(id) {
+      const handle = await bare.load(id);
+      async function* events() {
+        read = 0;
+        for await (const event of handle.events) {
+          read++;
+          yield event;
+        }
+      }
+      return { ...plain(handle), events: { [Symbol.asyncIterator]: events } };
+    },
+    async create(name, metadata) {
+      const handle = await bare.create(name, metadata);
+      let written = 0;
+      const append: SessionHandle['append'] = (event) => {
+        ahead.push(read - ++written);
+        return handle.append(event);
+      };
+      return { ...plain(handle), append };
+    },
+  };
+  const first = createHost({ models: { scripted: scriptedModel(() => ({ text: 'x' })) }, store: bare });
+  for (let turn = 0; turn < 20; turn++) await first.run(leaf('a'), 'go', { sessionId }).result;
+  await first.close();
+  await using host = createHost({ store });
+  const { sessionId: forked } = await host.fork(sessionId);
+  const log = await logOf(bare, forked);
+  expect(log).toEqual(await logOf(bare, sessionId));
+  expect(ahead).toEqual(log.map(() => 0));
 });

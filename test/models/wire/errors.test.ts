@@ -109,7 +109,9 @@ describe('what a provider asks to wait', () => {
       30_000,
     );
     expect(wait({ 'retry-after': 'Wed, 21 Oct 2015 07:28:00 GMT' })).toBe(0);
-    expect(wait({ 'retry-after': 'soon' })).toBeUndefined();
+    for (const garbage of ['soon', 'in 10', '5 apples', '10s', 'Infinity', 'NaN'])
+      expect([garbage, wait({ 'retry-after': garbage })]).toEqual([garbage, undefined]);
+    expect(wait({ 'retry-after': '-5' })).toBe(0);
     expect(wait({})).toBeUndefined();
   });
 
