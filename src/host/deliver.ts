@@ -130,7 +130,9 @@ export function steerTree(tree: Tree, steer: SteerData, threadId: string | undef
   const { message } = steer;
   const words = message === undefined ? undefined : { steerId: tree.host.stamp.nextId(), message };
   if (threadId === '*') {
-    for (const thread of all) if (thread.agent.behaviour === 'turn') steerThread(thread, steer, words);
+    const hearing = all.filter(({ agent }) => agent.behaviour === 'turn');
+    // Between one agent and the next nobody hears: whoever begins next does.
+    for (const thread of hearing.length > 0 ? hearing : [tree.root]) steerThread(thread, steer, words);
     return;
   }
   const target = all.find((thread) => thread.threadId === threadId);

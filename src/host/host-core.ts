@@ -100,7 +100,7 @@ export interface MediaKeeper {
   keepFor(tree: Tree): void;
   /** The same behind what hooks make of an event. */
   gateOf(tree: Tree, hooks: EventGate<Thread>): EventGate<Thread>;
-  readonly cache: MediaCache;
+  readonly cache: MediaCache<Tree>;
 }
 
 /** Tells the session of the end of its run. */

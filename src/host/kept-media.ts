@@ -128,25 +128,25 @@ function asSent({ uri, ...part }: MediaPart & { uri: string }, loaded: LoadedMed
 }
 
 async function loadOne(thread: Thread, uri: string): Promise<string | undefined> {
-  const { host, sessionId } = thread.tree;
-  const key = `${sessionId} ${uri}`;
-  const held = host.media.cache.get(key);
+  const { tree } = thread;
+  const { host, sessionId } = tree;
+  const held = host.media.cache.get(tree, uri);
   if (held !== undefined) return held;
   let why = 'nothing is kept there in this session';
   try {
     const place = placeOfArtifact(uri);
     const isOwn = place !== undefined && isPlainName(place.name);
-    const found = isOwn ? await artifactsOf(thread.tree)?.load(sessionId, place.name, place.version) : undefined;
+    const found = isOwn ? await artifactsOf(tree)?.load(sessionId, place.name, place.version) : undefined;
     if (found !== undefined) {
       const data = Buffer.from(found.data).toString('base64');
-      host.media.cache.set(key, data);
+      host.media.cache.set(tree, uri, data);
       return data;
     }
   } catch (thrown) {
     why = describeError(thrown).message;
   }
-  const said = told.get(thread.tree) ?? new Set();
-  told.set(thread.tree, said);
+  const said = told.get(tree) ?? new Set();
+  told.set(tree, said);
   if (!said.has(uri)) notice(thread, 'MEDIA_MISSING', 'warning', `the model is not shown ${uri}: ${why}`);
   said.add(uri);
   return undefined;

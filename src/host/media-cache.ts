@@ -1,27 +1,48 @@
 /** Characters of base64 that are held for requests to come. */
 const ROOM = 32 * 1_024 * 1_024;
 
-/** Kept media that was sent lately, for the turns after; what was not used for longest makes room. */
-export class MediaCache {
-  readonly #held = new Map<string, string>();
+/**
+ * Kept media that was sent lately, for the turns after, by what it belongs to and its address. Who used it least lately
+ * makes room. What is forgotten is read anew: a session that has taken the id of another finds nothing of it here.
+ */
+export class MediaCache<Owner> {
+  readonly #held = new Map<Owner, Map<string, string>>();
   #size = 0;
 
-  get(key: string): string | undefined {
-    const data = this.#held.get(key);
-    if (data === undefined) return undefined;
-    this.#held.delete(key);
-    this.#held.set(key, data);
+  get(owner: Owner, uri: string): string | undefined {
+    const own = this.#held.get(owner);
+    const data = own?.get(uri);
+    if (own === undefined || data === undefined) return undefined;
+    this.#held.delete(owner);
+    this.#held.set(owner, own);
     return data;
   }
 
-  set(key: string, data: string): void {
-    if (data.length > ROOM / 2 || this.#held.has(key)) return;
-    this.#held.set(key, data);
-    this.#size += data.length;
-    for (const [oldest, { length }] of this.#held) {
-      if (this.#size <= ROOM) break;
-      this.#held.delete(oldest);
-      this.#size -= length;
+  set(owner: Owner, uri: string, data: string): void {
+    const own = this.#held.get(owner) ?? new Map<string, string>();
+    if (data.length > ROOM || own.has(uri)) return;
+    this.#held.delete(owner);
+    for (const oldest of this.#held.keys()) {
+      if (this.#size + data.length <= ROOM) break;
+      this.forget(oldest);
     }
+    // All that is left is its own.
+    if (this.#size + data.length > ROOM) {
+      own.clear();
+      this.#size = 0;
+    }
+    own.set(uri, data);
+    this.#size += data.length;
+    this.#held.set(owner, own);
+  }
+
+  forget(owner: Owner): void {
+    for (const data of this.#held.get(owner)?.values() ?? []) this.#size -= data.length;
+    this.#held.delete(owner);
+  }
+
+  /** Characters held. */
+  get size(): number {
+    return this.#size;
   }
 }

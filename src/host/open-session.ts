@@ -279,6 +279,7 @@ export function closeTree(tree: Tree, reason: string): void {
     thread.hasEnded = true;
   }
   host.trees.delete(sessionId);
+  host.media.cache.forget(tree);
   tree.merge.end();
   const released = host.sessionTools.close(sessionId);
   const before = allOf(settled(tree), host.lifecycle?.sessionEnded(tree));

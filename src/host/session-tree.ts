@@ -6,6 +6,7 @@ import { createEventMerge } from '../kernel/event-merge.js';
 import { createHistory, type History } from '../kernel/history.js';
 import { bringsLargeMedia } from '../kernel/kept-media.js';
 import { createStateScope } from '../kernel/state.js';
+import { withoutTemporary } from '../kernel/temporary.js';
 import type { HostCore } from './host-core.js';
 import { type CompiledAgent, type Thread, type Tree, type TreeSettings, threadKey } from './thread.js';
 
@@ -218,14 +219,6 @@ export function notice(
 export function settled(tree: Tree): undefined | Promise<void> {
   const passing = tree.merge.whenPassed();
   return passing === undefined ? tree.pendingWrites : passing.then(() => tree.pendingWrites);
-}
-
-/** State keys named `temp:…` live as long as the session is open, and are in no log. */
-function withoutTemporary(event: AgentEvent): AgentEvent {
-  if ((event.type !== 'session_update' && event.type !== 'agent_completed') || event.stateDelta === undefined)
-    return event;
-  const kept = Object.entries(event.stateDelta).filter(([key]) => !key.startsWith('temp:'));
-  return { ...event, stateDelta: Object.fromEntries(kept) };
 }
 
 function keep(event: AgentEvent, thread: Thread): void {

@@ -10,6 +10,7 @@ import type {
   SessionSummary,
 } from '../contracts/index.js';
 import { TroupeError } from '../kernel/errors.js';
+import { assertSessionId } from '../kernel/session-id.js';
 import { TurnoverMap } from '../kernel/turnover-map.js';
 import { memoryArtifacts } from './memory/artifacts.js';
 import { createMemoryLog, type MemoryLog } from './memory/log.js';
@@ -30,8 +31,9 @@ export function memoryStore(): SessionProvider & Required<Pick<SessionProvider, 
   let counter = 0;
 
   const find = (id: string): MemorySession => {
+    assertSessionId(id);
     const session = sessions.get(id);
-    if (session === undefined) throw new TroupeError({ code: 'SESSION_NOT_FOUND', message: `no session "${id}"` });
+    if (session === undefined) throw notFound(id);
     return session;
   };
 
@@ -45,6 +47,7 @@ export function memoryStore(): SessionProvider & Required<Pick<SessionProvider, 
 
   const make = (agentName: string, metadata: SessionMetadata, log: MemoryLog, forkedFrom?: ForkOrigin) => {
     const id = metadata.id ?? `session-${++counter}`;
+    assertSessionId(id);
     if (sessions.has(id)) throw new TroupeError({ code: 'SESSION_EXISTS', message: `session "${id}" exists already` });
     const { ofApp, ofUser } = sharedBy(metadata.appName, metadata.userId);
     const session: MemorySession = {
@@ -57,6 +60,7 @@ export function memoryStore(): SessionProvider & Required<Pick<SessionProvider, 
       forkedFrom,
       writer: undefined,
       writes: 0,
+      isDeleted: false,
     };
     sessions.set(id, session);
     return new MemoryHandle(session);
@@ -80,6 +84,7 @@ export function memoryStore(): SessionProvider & Required<Pick<SessionProvider, 
     delete(id) {
       const session = find(id);
       if (session.writer !== undefined) throw isLocked(session);
+      session.isDeleted = true;
       sessions.delete(id);
       return artifacts.delete(id);
     },
@@ -107,7 +112,10 @@ interface MemorySession {
   writer: MemoryHandle | undefined;
   /** Grows with each change of the log: a handle that has seen another count is stale. */
   writes: number;
+  isDeleted: boolean;
 }
+
+const notFound = (id: string) => new TroupeError({ code: 'SESSION_NOT_FOUND', message: `no session "${id}"` });
 
 function summaryOf({ id, agentName, metadata, log, forkedFrom }: MemorySession): SessionSummary {
   const summary: SessionSummary = { id, agentName, lastUpdateTime: log.lastUpdateTime, eventCount: log.count };
@@ -171,6 +179,7 @@ class MemoryHandle implements SessionHandle {
   lock(): void {
     const session = this.#session;
     if (session.writer === this) return;
+    if (session.isDeleted) throw notFound(session.id);
     if (session.writer !== undefined) throw isLocked(session);
     if (session.writes !== this.#seen) {
       throw new TroupeError({

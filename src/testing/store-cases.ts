@@ -132,6 +132,22 @@ export const storeCases: readonly StoreCase[] = bounded([
     },
   },
   {
+    name: 'what is no session id is refused with INVALID_SESSION_ID, whatever is asked for by it',
+    async run(make) {
+      const store = await make();
+      await (await store.create('desk', { id: 's1' })).close();
+      for (const id of ['../x', 'a/b', 'C:\\x', 'CON', 'nul.txt', '.', '..', 'a..b', '', 'x'.repeat(200), 'a\u0000b']) {
+        const asked = [
+          () => store.create('desk', { id }),
+          () => store.load(id),
+          () => store.delete(id),
+          ...(store.fork === undefined ? [] : [() => store.fork?.(id), () => store.fork?.('s1', { id })]),
+        ];
+        for (const ask of asked) await rejects(of<unknown>(ask), hasCode('INVALID_SESSION_ID'));
+      }
+    },
+  },
+  {
     name: 'an id that exists is refused with SESSION_EXISTS, and what it holds stays',
     async run(make) {
       const store = await make();
@@ -197,6 +213,28 @@ export const storeCases: readonly StoreCase[] = bounded([
       const anew = await store.create('desk', { id: 's1' });
       deepStrictEqual(await readAll(anew), []);
       await anew.close();
+    },
+  },
+  {
+    name: 'a handle of a session that was deleted writes nothing, not in the one that took its id either',
+    async run(make) {
+      const store = await make();
+      const handle = await store.create('desk', { id: 's1' });
+      await handle.append(note(1));
+      await handle.close();
+      await store.delete('s1');
+      await rejects(
+        of(() => handle.append(note(2))),
+        hasCode('SESSION_NOT_FOUND'),
+      );
+      const anew = await store.create('desk', { id: 's1' });
+      for (const seq of [5, 6]) await anew.append(note(seq));
+      await anew.close();
+      await rejects(of(() => handle.append(note(2))));
+      deepStrictEqual(
+        (await readAll(await store.load('s1'))).map(({ seq }) => seq),
+        [5, 6],
+      );
     },
   },
   {

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import type { AgentEvent, ContentPart, ModelMessage } from '../../src/contracts/index.js';
+import { MediaCache } from '../../src/host/media-cache.js';
 import { agent, createHost, defineHook, tool } from '../../src/index.js';
 import { fileStore } from '../../src/stores/file.js';
 import { memoryStore } from '../../src/stores/memory.js';
@@ -208,4 +209,35 @@ test('words with a picture that are said to a running agent are kept so, in the 
   expect(mediaIn(events).every(({ uri }) => uri?.startsWith('artifact:'))).toBe(true);
   expect(JSON.stringify(await logOf(store, run.sessionId))).not.toContain(large.data);
   expect(sent(model.requests.at(-1)?.messages)).toContainEqual(large);
+});
+
+test('what was sent once is not had again from a session that is gone, by one that has its id', async () => {
+  const store = memory();
+  const model = scriptedModel(() => ({ text: 'ok' }));
+  await using host = createHost({ models: { scripted: model }, store });
+  const first = host.run(seer, [large], { sessionId: 's' });
+  const uri = mediaIn(await collect(first))[0]?.uri as string;
+  await host.delete('s');
+  await host.run(seer, [{ type: 'media', mimeType: 'image/png', uri }], { sessionId: 's' }).result;
+  expect(sent(model.requests[0]?.messages)).toEqual([large]);
+  expect(sent(model.requests[1]?.messages)).toEqual([]);
+});
+
+test('pictures are held for the turns after up to a bound, and not beyond their session', () => {
+  const cache = new MediaCache<object>();
+  const data = 'x'.repeat(10 * 1_024 * 1_024);
+  const [one, other] = [{}, {}];
+  cache.set(one, 'a', data);
+  cache.set(one, 'b', data);
+  cache.set(other, 'a', data);
+  expect(cache.get(one, 'b')).toBe(data);
+  cache.set(one, 'c', data);
+  // The other was used less lately.
+  expect([cache.get(other, 'a'), cache.size]).toEqual([undefined, 3 * data.length]);
+  cache.set(one, 'd', data);
+  expect([cache.get(one, 'a'), cache.get(one, 'd'), cache.size]).toEqual([undefined, data, data.length]);
+  cache.set(one, 'e', 'x'.repeat(33 * 1_024 * 1_024));
+  expect(cache.get(one, 'e')).toBeUndefined();
+  cache.forget(one);
+  expect([cache.get(one, 'd'), cache.size]).toEqual([undefined, 0]);
 });

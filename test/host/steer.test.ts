@@ -337,11 +337,11 @@ test('words to a member that hands over are for the one that takes over', async 
   await host.close();
 });
 
-test('words to a team between two children are taken by the next', async () => {
+test.each([undefined, '*'])('words to a team (%s) between two children are taken by the next', async (threadId) => {
   const team = sequential({ name: 's', children: [leaf('a'), leaf('b')], mapInput: async () => undefined });
   const { host } = hostWith({ a: [{ text: 'A' }], b: [{ text: 'B' }] });
   const run = host.run(team, 'go');
-  run.steer({ message: 'for whoever begins' });
+  run.steer({ message: 'for whoever begins' }, threadId === undefined ? {} : { threadId });
   const events = await collect(run);
   expect(steered(events)).toMatchObject([{ threadId: 'a_1' }]);
   expect(endsIn(events)).toEqual(['a_1: completed', 'b_2: completed', '-: completed']);

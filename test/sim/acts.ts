@@ -1,7 +1,7 @@
 import { type Host, type Run, TroupeError } from '../../src/index.js';
 import type { Answers } from './answers.js';
 import type { Act } from './plan.js';
-import { SESSION, type World } from './world.js';
+import { noteRewind, SESSION, type World } from './world.js';
 
 /** What the caller does beside reading and answering; where the plan says so the process dies over the first of it. */
 export function perform(world: World, host: Host, run: Run, act: Act, open: Answers): void {
@@ -18,8 +18,9 @@ function doIt(world: World, host: Host, run: Run, act: Act, open: Answers): void
   world.trace(`act ${act.does}`);
   const { root, threads } = run.state();
   const live = threads.flatMap(({ threadId }) => (threadId === undefined ? [] : [threadId]));
-  /** Nothing that is asked for can be overtaken: it counts from here on, whatever happens. */
-  const isSharp = plan.store === 'memory' && plan.storeMs === undefined && plan.hooks.length === 0;
+  /** Nothing that was asked for can be overtaken: it counts from here on, whatever happens. It may have killed its process. */
+  const isSharp = () =>
+    plan.store === 'memory' && plan.storeMs === undefined && plan.hooks.length === 0 && !world.life.isDead;
   try {
     switch (act.does) {
       case 'steer':
@@ -36,7 +37,7 @@ function doIt(world: World, host: Host, run: Run, act: Act, open: Answers): void
         return run.update({ title: 'another', permissionMode: plan.permissionMode });
       case 'abort':
         run.abort('enough');
-        if (isSharp && root.type === 'running' && !shared.storeFailed) shared.mustAbort = true;
+        if (isSharp() && root.type === 'running' && !shared.storeFailed) shared.mustAbort = true;
         return;
       case 'abort_thread':
         return live.length > 0 ? run.abort('this one', { threadId: pick.of(live) }) : undefined;
@@ -60,7 +61,7 @@ function doIt(world: World, host: Host, run: Run, act: Act, open: Answers): void
   function say(threadId: string | undefined, action?: 'interrupt'): void {
     const message = `mind the gap, for the ${shared.said.length + 1}. time`;
     run.steer({ message, ...(action !== undefined && { action }) }, threadId === undefined ? {} : { threadId });
-    shared.said.push(isSharp && run.state().root.type !== 'idle' ? message : '');
+    shared.said.push(isSharp() && run.state().root.type !== 'idle' ? message : '');
   }
 }
 
@@ -91,7 +92,7 @@ async function rewind(world: World, host: Host): Promise<void> {
     shared.isRewound = true;
     for (const event of shared.seen) if (event.seq > to) shared.cut.add(event.id);
   };
-  // Where the process dies meanwhile, it may have come to pass or not.
+  // Where the process dies meanwhile, or the store fails, it may have come to pass or not.
   world.rewindsTo = to;
   try {
     await host.rewind(SESSION, { to });
@@ -102,6 +103,7 @@ async function rewind(world: World, host: Host): Promise<void> {
     shared.mustAbort = false;
   } catch (thrown) {
     refused(world, 'rewind', thrown, ['INVALID_OPTION', 'SESSION_NOT_FOUND', 'SESSION_BUSY', 'HOST_CLOSED']);
+    if (shared.storeFailed) noteRewind(world);
   } finally {
     world.rewindsTo = undefined;
   }

@@ -1,5 +1,6 @@
 import type { AgentDefinition, AgentEvent, SessionProvider, ToolContext } from '../../src/contracts/index.js';
 import { agent, createHost, type Host, memoryStore, type Run, TroupeError } from '../../src/index.js';
+import { shortHash } from '../../src/kernel/text.js';
 import { fileStore } from '../../src/stores/file.js';
 import { scriptedModel } from '../../src/testing/index.js';
 import { type VirtualFiles, virtualFiles } from '../support/virtual-files.js';
@@ -197,8 +198,8 @@ async function liveOn(scheduler: Scheduler, plan: Plan, pick: Pick, shared: Shar
   }
 }
 
-/** It died while the session was being taken back: that may have come to pass or not. */
-function noteRewind({ rewindsTo, shared }: World): void {
+/** It died, or its store failed, while the session was being taken back: that may have come to pass or not. */
+export function noteRewind({ rewindsTo, shared }: World): void {
   if (rewindsTo === undefined) return;
   shared.isRewound = true;
   shared.mustAbort = false;
@@ -234,7 +235,13 @@ function createWorld(scheduler: Scheduler, plan: Plan, pick: Pick, shared: Share
   const crashed = new Promise<'crashed'>((resolve) => {
     sayCrashed = resolve;
   });
-  const trace = (line: string) => void shared.trace.push(`${scheduler.now()} ${line}`);
+  // The ids of forks are drawn, and the ids of their questions are made of them.
+  const named = (line: string) =>
+    shared.forks.reduce(
+      (said, id, at) => said.replaceAll(id, `fork ${at + 1}`).replaceAll(`-${shortHash(id)}`, `-fork ${at + 1}`),
+      line,
+    );
+  const trace = (line: string) => void shared.trace.push(`${scheduler.now()} ${named(line)}`);
   return {
     plan,
     pick,

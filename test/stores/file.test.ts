@@ -414,7 +414,10 @@ test('keys that are meant for the moment are in no file', async () => {
   const files = virtualFiles();
   const store = fileStore({ dir, files });
   const handle = await store.create('desk', { id: 's1' });
-  await handle.append(update(1, { 'temp:secret': 'hush', kept: 1 }));
+  await handle.append({
+    ...update(1, { 'temp:secret': 'hush', kept: 1 }),
+    _meta: { updates: [{ key: 'temp:secret', value: 'hush' }] },
+  });
   await handle.close();
   for (const path of files.paths()) expect(files.text(path)).not.toContain('hush');
   expect(handle.state).toEqual({ kept: 1 });

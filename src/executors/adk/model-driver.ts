@@ -86,7 +86,8 @@ export class DrivenModel extends BaseLlm {
       if (context.aborted) return;
       let call: Begun | undefined;
       if (!isPlain) {
-        const begun = await this.#begin(asked, maxOutputTokens);
+        const begun = await this.#begin(asked, maxOutputTokens).catch(failureOf);
+        if (begun !== undefined && 'code' in begun) return listener.fail(begun);
         if (begun === undefined || 'reason' in begun) return listener.refuse(begun);
         call = begun;
       } else if (!context.admitModelCall()) return listener.refuse();

@@ -266,9 +266,9 @@ class AdkTurn implements CallListener {
     try {
       return { host: await context.modelConfig.resolve({ agent, requested, purpose: 'turn' }) };
     } catch (thrown) {
-      // Another may stand in for what cannot be opened.
-      if (context.asksPlainly || typeof requested !== 'string') throw thrown;
-      return { host: { name: requested } };
+      // A router may choose, another may stand in for what cannot be opened.
+      if (context.asksPlainly) throw thrown;
+      return { host: { name: typeof requested === 'string' ? requested : 'custom' } };
     }
   }
 

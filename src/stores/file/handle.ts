@@ -9,6 +9,7 @@ import type {
   SessionSnapshot,
 } from '../../contracts/index.js';
 import { TroupeError } from '../../kernel/errors.js';
+import { withoutTemporary } from '../../kernel/temporary.js';
 import { archive } from './archive.js';
 import { orMissing, syncDirectory } from './file-port.js';
 import { changesState, eventLine, headerLine, type LogHeader, reserveLine } from './log-line.js';
@@ -465,15 +466,6 @@ export class FileHandle implements SessionHandle {
     this.#recent = undefined;
     this.#recentFrom = scan.lastSeq;
   }
-}
-
-/** Keys that are meant for the moment are in no log. */
-function withoutTemporary(event: AgentEvent): AgentEvent {
-  if (event.type !== 'session_update' && event.type !== 'agent_completed') return event;
-  const { stateDelta } = event;
-  if (stateDelta === undefined || !Object.keys(stateDelta).some((key) => key.startsWith('temp:'))) return event;
-  const kept = Object.entries(stateDelta).filter(([key]) => !key.startsWith('temp:'));
-  return { ...event, stateDelta: Object.fromEntries(kept) };
 }
 
 export const emptyLog = (header: LogHeader, ino: number, size: number): FoundLog => ({

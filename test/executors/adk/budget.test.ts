@@ -74,3 +74,26 @@ test('a model of the host that fails is stood in for by its fallback', async () 
   expect((await run.result).text).toBe('good');
   expect(JSON.stringify(eventsOf(events, 'custom'))).toContain('MODEL_CHANGED');
 });
+
+test('the router chooses for an agent without a model, and not for one that has its own', async () => {
+  const small = scriptedModel([{ text: 'small' }]);
+  await using host = createHost({ policy, models: { big: scriptedModel([]), small }, router: () => 'small' });
+  const bare = agent({ name: 'x', executor: 'adk', backend: { agent: new LlmAgent({ name: 'a' }) } });
+  expect((await host.run(bare, 'go').result).text).toBe('small');
+  expect((await host.run(legacy(new ScriptedLlm([{ text: 'mine' }])), 'go').result).text).toBe('mine');
+});
+
+test('a model that is not known is a failure that says so, with a budget or without one', async () => {
+  await using host = createHost({ policy, prices, models: { scripted: scriptedModel([]) } });
+  const lost = agent({
+    name: 'x',
+    executor: 'adk',
+    model: 'nope/x',
+    constraints: { maxTokens: 1_000 },
+    backend: { agent: new LlmAgent({ name: 'a' }) },
+  });
+  const run = host.run(lost, 'go');
+  const events = await collect(run);
+  expect((await run.result).data).toMatchObject({ code: 'UNKNOWN_MODEL', message: expect.stringContaining('nope/x') });
+  expect(eventsOf(events, 'error').length).toBe(1);
+});

@@ -152,10 +152,13 @@ test('what a model says behind its end, twice, empty, as of nobody, is one answe
   expect(said.match(/One/g)).toHaveLength(1);
 });
 
-test('an answer of ten million letters is bounded by nobody else’s patience', async () => {
-  const { end, text: said } = await beside(llm({}, new ScriptedLlm([{ text: 'x'.repeat(10_000_000) }])));
-  expect(end?.reason).toBe('completed');
-  expect(said).toHaveLength(10_000_000);
+test('an answer of eight million letters is whole; one of ten million is beyond what an answer may have', async () => {
+  const answered = (letters: number) => beside(llm({}, new ScriptedLlm([{ text: 'x'.repeat(letters) }])));
+  const { end, text: said } = await answered(8_000_000);
+  expect([end?.reason, said.length]).toEqual(['completed', 8_000_000]);
+  const beyond = await answered(10_000_000);
+  expect(beyond.end).toMatchObject({ reason: 'failed', data: { code: 'INVALID_RESPONSE' } });
+  expect(beyond.end?.data?.message).toContain('has more than');
 });
 
 test.each([

@@ -97,7 +97,7 @@ const teams: Record<string, BrokenTeam> = {
       d: works,
       boss: (request) =>
         answersIn(request).length === 0
-          ? { toolCalls: ['d', 'g'].map((name) => ({ name, args: { request: 'go' } })) }
+          ? { toolCalls: ['d', 'g'].map((name) => ({ name, args: { prompt: 'go' } })) }
           : { text: 'done' },
     },
   },
