@@ -233,14 +233,17 @@ async function countAll(events) {
   return seen;
 }
 
-/** Says its answers in parts, each after some time, the first of them not before it may. */
-const streaming = (mayBegin, ms) =>
-  model(async function* () {
+/** Says its answers in parts, each after some time and none like another, the first of them not before it may. */
+const streaming = (mayBegin, ms) => {
+  let answer = 0;
+  return model(async function* () {
     await mayBegin;
     if (ms > 0) await new Promise((resolve) => setTimeout(resolve, ms));
-    for (const text of PARTS) yield { content: [{ type: 'text', text }] };
+    const [, ...others] = PARTS;
+    for (const text of [`answer ${++answer}: `, ...others]) yield { content: [{ type: 'text', text }] };
     yield { content: [], finishReason: 'stop' };
   });
+};
 
 /**
  * Runs of many turns, each in a session of its own. Where one is looked at in Studio, a process of its own reads the
