@@ -4,6 +4,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, isAbsolute, join, relative } from 'node:path';
 import { rolldown } from 'rolldown';
+import { PLAIN } from './bundle-rest.mjs';
 
 const STATIC_IMPORT = /^(?:import|export)\b[^'"]*?from\s*['"](\.[^'"]+)['"]|^import\s*['"](\.[^'"]+)['"]/gm;
 
@@ -28,6 +29,7 @@ export async function bundleCore(folder) {
       format: 'esm',
       entryFileNames: '[name].js',
       chunkFileNames: '[name].js',
+      minify: PLAIN,
       codeSplitting: { groups: [{ name: 'core' }] },
     });
   } finally {

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { apiReport, reportFile } from '../../scripts/api-report.mjs';
@@ -36,4 +36,10 @@ test('no any is written in what users see', () => {
 
 test('the committed report of the public surface is the present one: else run npm run api and review the change', () => {
   expect(apiReport(surface)).toBe(readFileSync(reportFile, 'utf8').replaceAll('\r\n', '\n'));
+});
+
+test('the package is small on a disk that gives each file four kilobytes at least', () => {
+  const files = readdirSync(join(root, 'dist'), { recursive: true, withFileTypes: true }).filter((one) => one.isFile());
+  const blocks = files.map(({ parentPath, name }) => Math.ceil(statSync(join(parentPath, name)).size / 4096));
+  expect(blocks.reduce((sum, count) => sum + count, 0) * 4096).toBeLessThan(3_600_000);
 });
