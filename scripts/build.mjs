@@ -39,8 +39,10 @@ writeFileSync(join(fresh, 'src', 'drawing', packed), brotliCompressSync(whole));
 writeFileSync(
   join(fresh, 'src', 'drawing', bundled),
   `const { readFileSync } = require('node:fs');
+const { compileFunction } = require('node:vm');
 const { brotliDecompressSync } = require('node:zlib');
-module._compile(brotliDecompressSync(readFileSync(\`\${__dirname}/${packed}\`)).toString(), __filename);
+const code = brotliDecompressSync(readFileSync(\`\${__dirname}/${packed}\`)).toString();
+compileFunction(code, ['module', 'exports', 'require'], { filename: __filename })(module, module.exports, require);
 `,
 );
 copyFileSync(join(root, 'node_modules', 'elkjs', 'LICENSE.md'), join(fresh, 'src', 'drawing', 'elk.LICENSE.md'));
