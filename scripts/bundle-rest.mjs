@@ -27,7 +27,9 @@ export async function bundleRest(folder, isPublic) {
     const code = readFileSync(join(folder, file), 'utf8');
     const isFixed = isPublic(file) ? OF_THE_CORE.test(code) : /import\.meta\.url|\.cjs'/.test(code);
     if (isFixed && file !== 'core.js') fixed.add(file);
-    for (const [, path] of code.matchAll(LOADED_LATE)) kept.add(join(dirname(file), /** @type {string} */ (path)));
+    for (const [, path] of code.matchAll(LOADED_LATE)) {
+      kept.add(posix.join(dirname(file), /** @type {string} */ (path)));
+    }
   }
   const bundle = await rolldown({
     input: Object.fromEntries(
@@ -61,9 +63,9 @@ export async function bundleRest(folder, isPublic) {
   for (const chunk of output) {
     if (chunk.type !== 'chunk') continue;
     const from = dirname(chunk.fileName);
-    const code = chunk.code.replace(/beside:([^"'`]+)/g, (_, file) => {
+    const code = chunk.code.replace(/(["'`])beside:([^"'`]+)\1/g, (_, quote, file) => {
       const path = posix.relative(from, file);
-      return path.startsWith('.') ? path : `./${path}`;
+      return `${quote}${path.startsWith('.') ? path : `./${path}`}${quote}`;
     });
     writeFileSync(join(folder, chunk.fileName), code);
   }
