@@ -233,10 +233,10 @@ describe('between looking and writing', () => {
     await symlink(join(folder.outer, 'outside'), join(folder.outer, 'trap'));
     const call = callerOf(folder.root);
     const source = join(folder.root, 'src');
-    // While there is neither, a call may make the folder.
+    // While there is neither, a call may make the folder, and fill it again while it is being removed.
     const put = (from: string): Promise<void> =>
       rename(from, source).catch(async () => {
-        await rm(source, { recursive: true, force: true });
+        await rm(source, { recursive: true, force: true }).catch(() => {});
         await put(from);
       });
     let swapping = true;
