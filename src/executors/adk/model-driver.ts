@@ -13,6 +13,7 @@ import { askAfterModel, askBeforeModel, askOnModelError, wholeResponse } from '.
 import type { Answer } from './answer.js';
 import { type AdkFailure, failureOf } from './failure.js';
 import { streamHostModel } from './host-stream.js';
+import { isGemini, pricedName } from './own-model.js';
 import { addProvided, applyChanges, keepProvided, requestWithProvided } from './provided.js';
 import { applyGeneration, finishOf, fromLlmResponse, toLlmResponse, usageOf } from './translate.js';
 
@@ -276,12 +277,12 @@ export class DrivenModel extends BaseLlm {
   /** As the host names models: by it they have their prices. */
   #name(): string {
     if ('host' in this.driven) return this.#asked?.name ?? this.driven.host.name;
-    return this.#provider() === 'gemini' && !this.model.includes('/') ? `gemini/${this.model}` : this.model;
+    return pricedName(this.model);
   }
 
   #provider(): string {
     if ('host' in this.driven) return this.#asked?.provider ?? 'custom';
-    return /(^|\/)gemini/.test(this.model) ? 'gemini' : 'adk';
+    return isGemini(this.model) ? 'gemini' : 'adk';
   }
 }
 

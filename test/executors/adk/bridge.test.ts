@@ -215,7 +215,11 @@ describe('HostModel', () => {
         policy: [{ tier: 'user', rules: [{ toolName: 'provider:*', decision: 'allow' }] }],
       });
       await program(
-        new LlmAgent({ name: 'a', model: new HostModel({ host, model: 'gemini/gemini-2.5-flash' }), tools: [URL_CONTEXT] }),
+        new LlmAgent({
+          name: 'a',
+          model: new HostModel({ host, model: 'gemini/gemini-2.5-flash' }),
+          tools: [URL_CONTEXT],
+        }),
       );
       expect(model.requests[0]?.tools).toBeUndefined();
     });
