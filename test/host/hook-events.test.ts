@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import type { AgentEvent } from '../../src/contracts/index.js';
-import { createHost } from '../../src/index.js';
+import { createHost, memoryStore } from '../../src/index.js';
 import { scriptedModel, validateLog } from '../../src/testing/index.js';
 import { changes, looker, noticing, only, runAll, script } from '../support/hooks.js';
-import { collect, ofType, textIn } from '../support/team.js';
+import { collect, logOf, ofType, textIn } from '../support/team.js';
 
 test('a notice fires notification; hooks change or suppress it', async () => {
   const told: unknown[] = [];
@@ -97,8 +97,10 @@ test('an on_event hook that always fails is told once, behind the event', async 
 test('an update while a hook still looks at the end of a run is not told behind it', async () => {
   const model = scriptedModel([{ text: 'ok' }]);
   const held: (() => void)[] = [];
+  const store = memoryStore();
   const host = createHost({
     models: { scripted: model },
+    store,
     hooks: only('on_event', async (payload) => {
       if ((payload as { event: AgentEvent }).event.type !== 'stream_end') return undefined;
       await new Promise<void>((resolve) => held.push(resolve));
@@ -110,8 +112,9 @@ test('an update while a hook still looks at the end of a run is not told behind 
   while (held.length === 0) await new Promise((resolve) => setImmediate(resolve));
   run.update({ permissionMode: 'plan' });
   held[0]?.();
-  const events = await reading;
+  await reading;
   await host.close();
+  const events = await logOf(store, run.sessionId);
   expect(events.at(-1)?.type).toBe('stream_end');
   expect(events.filter(({ type }) => type === 'session_update')).toEqual([]);
   expect(validateLog(events, { finished: true })).toEqual([]);
