@@ -235,7 +235,7 @@ function withRepairHint(thrown: unknown): unknown {
   if (!(thrown instanceof TroupeError) || thrown.code !== 'SESSION_DAMAGED') return thrown;
   return new TroupeError({
     code: thrown.code,
-    message: thrown.message.replace('resume it with { repair: true }', 'resume it with --repair'),
+    message: thrown.message.replace('{ repair: true }', '--repair'),
     cause: thrown,
   });
 }

@@ -44,7 +44,10 @@ async function openNow(host: HostCore, sessionId: string, options: ResumeOptions
   const handle = await host.store.load(sessionId);
   if (damageIn(handle) !== undefined) {
     if (options.repair !== true || host.store.repair === undefined) {
-      assertUndamaged(handle, 'resume it with { repair: true }');
+      assertUndamaged(
+        handle,
+        `resume it with { repair: true }, or repair it first (troupe sessions repair ${sessionId})`,
+      );
     }
     return takeDamaged(host, handle, options);
   }

@@ -45,7 +45,7 @@ test('a damaged log is refused, naming where, and goes on once it is repaired: w
       if (line === lines.length - 2) continue;
       await expect(host.resume(id, { agent: team() }), where).rejects.toMatchObject({
         code: 'SESSION_DAMAGED',
-        message: expect.stringContaining(`line ${line + 1}`),
+        message: expect.stringMatching(new RegExp(`line ${line + 1} .*troupe sessions repair ${id}\\)`)),
       });
       const run = await host.resume(id, { agent: team(), repair: true });
       for await (const event of run) {
@@ -111,6 +111,23 @@ test('a resume that is refused has repaired nothing: not for another definition,
     expect((await migrated.result).ok).toBe(true);
     const updates = ofType(await logOf(store, id), 'session_update');
     expect(updates.filter(({ _meta }) => _meta?.migrated === true)).toMatchObject([{ stateDelta: { moved: true } }]);
+  } finally {
+    await rm(dir, { recursive: true, force: true });
+  }
+});
+
+test('a fork of a damaged session says what is not in it', async () => {
+  const dir = await mkdtemp(join(tmpdir(), 'damaged-'));
+  try {
+    const { store, files } = await damagedLog(dir);
+    const before = await files();
+    await using host = createHost({ store, clock: virtualClock() });
+    const { sessionId } = await host.fork(id);
+    const told = ofType(await logOf(store, sessionId), 'custom').filter(({ kind }) => kind === 'notice');
+    expect(told.map(({ data }) => data)).toMatchObject([
+      { code: 'FORK_DAMAGED', text: 's is damaged at line 5 (30 NUL bytes): what stood there is not in the fork' },
+    ]);
+    expect(await files()).toBe(before);
   } finally {
     await rm(dir, { recursive: true, force: true });
   }
