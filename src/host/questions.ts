@@ -244,14 +244,15 @@ export function checkAnswer(question: Question, answer: ElicitationAnswer): void
   }
   const fault = jsonFault(answer);
   if (fault !== undefined) throw invalidAnswer(question, [`it is no JSON:${fault}`]);
+  const { requestedSchema } = question.request;
+  if (answer.action === 'accept' && requestedSchema !== undefined) {
+    const errors = validateJson(requestedSchema, answer.content ?? {});
+    // It was compiled when the question was asked.
+    if (errors instanceof Promise) throw invalidAnswer(question, ['its schema is still being read; answer again']);
+    if (errors.length > 0) throw invalidAnswer(question, errors);
+  }
   const own = question.faults?.(answer) ?? [];
   if (own.length > 0) throw invalidAnswer(question, own);
-  const { requestedSchema } = question.request;
-  if (answer.action !== 'accept' || requestedSchema === undefined) return;
-  const errors = validateJson(requestedSchema, answer.content ?? {});
-  // It was compiled when the question was asked.
-  if (errors instanceof Promise) throw invalidAnswer(question, ['its schema is still being read; answer again']);
-  if (errors.length > 0) throw invalidAnswer(question, errors);
 }
 
 const invalidAnswer = (question: Question, errors: readonly string[]) =>
