@@ -8,7 +8,7 @@ import type { HostCore } from './host-core.js';
 import { announce, isOpen, openTree, prepare } from './open-session.js';
 import { openResumed } from './recovery/resume.js';
 import { consumeAfter } from './replay.js';
-import { admitInput, beginRun, publishInitialize, type RunInput, toRunInput } from './run-start.js';
+import { admitInput, beginRun, publishInitialize, type RunInput } from './run-start.js';
 import { pendingOf, persistedThreads, stateOf } from './session-state.js';
 import { newSessionId, notice, threadsFrom } from './session-tree.js';
 import type { CompiledAgent, RunEnd, RunStop, Tree } from './thread.js';
@@ -42,7 +42,7 @@ function startWith<Output>(
 ): Run<Output> {
   const compiled = prepare(host, agent, options, sessionId);
   const run = new HostRun<Output>(host, sessionId);
-  const admitted = admitInput(compiled, toRunInput(compiled, input));
+  const admitted = admitInput(compiled, input);
   const tools = host.toolsets?.ready(agent);
   const isNew = options.sessionId === undefined;
   const openWith = (as: CompiledAgent) => openTree(host, as, { ...options, sessionId, oneRun: true, isNew });
