@@ -2,7 +2,7 @@ import type { AgentDefinition, AgentEvent, ContentPart, SessionUpdateData, Steer
 import { describeError, TroupeError } from '../kernel/errors.js';
 import type { MergeReader } from '../kernel/merge-reader.js';
 import { applyUpdate, cancelRequest, respondTo, steerTree } from './deliver.js';
-import { abortStop, stopByCaller } from './end-run.js';
+import { abortStop, reasonText, stopByCaller } from './end-run.js';
 import { assertSteer, assertUpdate } from './given-data.js';
 import type { HostCore } from './host-core.js';
 import { announce, isOpen, openTree, prepare } from './open-session.js';
@@ -261,7 +261,9 @@ class HostRun<Output> implements Run<Output> {
     if (this.#hasEnded) return;
     const { threadId, requestId } = options;
     if (requestId !== undefined) {
-      return this.#act('cancel a call', (tree) => cancelRequest(tree, requestId, reason ?? 'cancelled by the user'));
+      return this.#act('cancel a call', (tree) =>
+        cancelRequest(tree, requestId, reasonText(reason ?? 'cancelled by the user')),
+      );
     }
     const tree = this.#tree;
     if (tree === undefined) {
@@ -297,6 +299,5 @@ class HostRun<Output> implements Run<Output> {
 
 export const reasonOf = (signal: AbortSignal | undefined): string | undefined => {
   const reason: unknown = signal?.reason;
-  if (reason === undefined) return undefined;
-  return reason instanceof Error ? reason.message : String(reason);
+  return reason === undefined ? undefined : reasonText(reason);
 };
