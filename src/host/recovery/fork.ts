@@ -22,7 +22,7 @@ export interface Forked {
  */
 export async function forkSession(host: HostCore, sessionId: string, { at }: { at?: number }): Promise<Forked> {
   assertSessionId(sessionId);
-  if (at !== undefined && !Number.isFinite(at)) throw noPosition(sessionId, at);
+  if (at !== undefined && !Number.isSafeInteger(at)) throw noPosition(sessionId, at);
   await host.closing.get(sessionId);
   // What has been said by now is part of the past.
   await host.trees.get(sessionId)?.pendingWrites;
