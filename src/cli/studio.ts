@@ -4,7 +4,7 @@ import type { Overview } from '../studio/wire.js';
 import type { CommandIo } from './command-io.js';
 import { exitCodes } from './exit-codes.js';
 import { visibleLine } from './plain-text.js';
-import { badUse } from './report-error.js';
+import { portOf } from './port-option.js';
 import type { RunParts } from './run.js';
 import { DEFAULT_STORE } from './store-place.js';
 import { untilSignal } from './until-signal.js';
@@ -90,12 +90,4 @@ async function tellFaults(url: string, io: CommandIo): Promise<void> {
   const { hosts } = (await (await fetch(new URL(`/api/overview${search}`, url))).json()) as Overview;
   for (const { name, fault } of hosts)
     if (fault !== undefined) void io.stderr.write(`troupe: ${visibleLine(`${name}: ${fault}`)}\n`);
-}
-
-export function portOf(given: string | undefined): number {
-  if (given === undefined) return 0;
-  const port = Number(given);
-  if (given.trim() === '' || !Number.isInteger(port) || port < 0 || port > 65_535)
-    throw badUse(`--port takes a number from 0 to 65535, not "${given}"`);
-  return port;
 }
