@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import type { SessionProvider } from '../contracts/index.js';
 import type { Host } from '../host/types.js';
 import type { Overview } from '../studio/wire.js';
 import type { CommandIo } from './command-io.js';
@@ -43,7 +44,7 @@ export async function studioCommand(command: StudioCommand, io: CommandIo, parts
   const stores = command.store ?? [];
   const [host, ...others] = (stores.length === 0 ? [undefined] : [...new Set(stores)]).map((store) => ({
     name: store,
-    host: parts.createHost({ ...models, tools, store: parts.openStore(store, command.file), ...agents }),
+    host: parts.createHost({ ...models, tools, store: ofEveryApp(parts.openStore(store, command.file)), ...agents }),
   })) as [NamedHost, ...NamedHost[]];
   try {
     const { url } = await host.host.inspectServer({
@@ -70,6 +71,12 @@ interface NamedHost {
   readonly name: string | undefined;
   readonly host: Host;
 }
+
+/** All that is stored is shown, whatever application it is of. */
+const ofEveryApp = (store: SessionProvider): SessionProvider => ({
+  ...store,
+  list: (agentName) => store.list(agentName),
+});
 
 /** Where there is nothing to be seen, the folder may be the wrong one. */
 async function tellEmpty(hosts: readonly NamedHost[], io: CommandIo): Promise<void> {

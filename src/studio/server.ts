@@ -11,6 +11,7 @@ import { Page } from './page-stream.js';
 import { planOf } from './plans.js';
 import { ASKED_BY_STUDIO, RemoteStudio } from './remote-studio.js';
 import { streamSession } from './session-stream.js';
+import { watchingStore } from './store-watch.js';
 import { toldSteps } from './told-steps.js';
 import type { Command, LogPage } from './wire.js';
 
@@ -29,7 +30,7 @@ export async function serveStudio(
   options: InspectServerOptions = {},
 ): Promise<InspectServer> {
   const { token = randomBytes(24).toString('base64url') } = options;
-  const byId = new Map(inspections.map((inspection, at) => [String(at + 1), inspection]));
+  const byId = new Map(inspections.map((inspection, at) => [String(at + 1), watchingStore(inspection)]));
   const remotes = (options.connect ?? []).map((address, at) => new RemoteStudio(address, `r${at + 1}-`));
   const studio = new Studio(byId, remotes, token);
   const door = await openDoor(

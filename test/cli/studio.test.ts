@@ -10,9 +10,9 @@ import { root } from '../architecture/import-graph.js';
 import { leaf } from '../support/team.js';
 import { fakeIo } from './fake-io.js';
 
-test('Studio shows the stored sessions until a signal ends it, and says where', async () => {
+test('Studio shows the stored sessions, of whatever application, until a signal ends it, and says where', async () => {
   const store = memoryStore();
-  const before = createHost({ store, models: { scripted: scriptedModel([{ text: 'hi' }]) } });
+  const before = createHost({ appName: 'reports', store, models: { scripted: scriptedModel([{ text: 'hi' }]) } });
   const { sessionId } = await before.run(leaf('near'), 'go').result;
   await before.close();
   const io = fakeIo();
