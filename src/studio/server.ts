@@ -10,7 +10,7 @@ import { pageFile } from './page.js';
 import { Page } from './page-stream.js';
 import { planOf } from './plans.js';
 import { ASKED_BY_STUDIO, RemoteStudio } from './remote-studio.js';
-import { streamSession } from './session-stream.js';
+import { seqOf, streamSession } from './session-stream.js';
 import { watchingStore } from './store-watch.js';
 import { toldSteps } from './told-steps.js';
 import type { Command, LogPage } from './wire.js';
@@ -96,7 +96,8 @@ class Studio {
       case 'stream': {
         await inspection.lookUp(session);
         const seen = request.headers['last-event-id'];
-        const after = numberIn(typeof seen === 'string' ? seen : url.searchParams.get('after'));
+        const after =
+          typeof seen === 'string' && seen !== '' ? seqOf(seen, session) : numberIn(url.searchParams.get('after'));
         const hearsSteps = url.searchParams.get('steps') === '1';
         return streamSession(inspection, session, { after, hearsSteps }, visit.response);
       }
