@@ -240,7 +240,11 @@ export class SessionFeed {
   #take(events: readonly AgentEvent[], characters: number): void {
     const each = characters / Math.max(1, events.length);
     for (const event of events) {
-      if (!this.segments.add(event, each)) continue;
+      if (!this.segments.add(event, each)) {
+        if (event.type !== 'message' || !this.segments.insert(event, each)) continue;
+        // What was made of the events up to now lacks it.
+        this.generation++;
+      }
       this.run.fold(event);
       this.lanes.add(event);
       this.checkpoints.pass(event.seq, this.run.model);
