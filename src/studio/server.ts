@@ -11,6 +11,7 @@ import { Page } from './page-stream.js';
 import { planOf } from './plans.js';
 import { ASKED_BY_STUDIO, RemoteStudio } from './remote-studio.js';
 import { seqOf, streamSession } from './session-stream.js';
+import { shownEvent } from './shown-event.js';
 import { watchingStore } from './store-watch.js';
 import { toldSteps } from './told-steps.js';
 import type { Command, LogPage } from './wire.js';
@@ -152,7 +153,7 @@ class Studio {
     for await (const event of inspection.logged(session, after)) {
       // What comes beyond is for the stream.
       if (event.seq > lastSeq) break;
-      events.push(event);
+      events.push(shownEvent(event));
       characters += JSON.stringify(event).length;
       isFull = events.length >= limit || characters > MOST_CHARACTERS;
       if (isFull || event.seq >= lastSeq) break;

@@ -4,6 +4,7 @@ import type { ActorStep, HostInspection } from '../host/inspection.js';
 import { describeError, TroupeError } from '../kernel/errors.js';
 import { EventBatch } from './event-batch.js';
 import { Page } from './page-stream.js';
+import { shownEvent } from './shown-event.js';
 import type { MachineStep, StreamMessages } from './wire.js';
 
 /** Steps that wait for a page that is behind: the newest count. */
@@ -57,7 +58,7 @@ export async function streamSession(
       page.onGone = () => void events.return?.(undefined);
       for (let step = await events.next(); !step.done && !page.isGone; step = await events.next()) {
         if (isTakenBack(step.value, last)) page.write('resync', { lastSeq });
-        batch.add(step.value);
+        batch.add(shownEvent(step.value));
         last = Math.max(last, step.value.seq);
         page.wake();
         if (page.isBehind) await page.drained();
