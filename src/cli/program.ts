@@ -279,9 +279,18 @@ function createProgram({
     .option('--repair', 'take what cannot be read out of a damaged log first')
     .option('-m, --model <model>', 'the model of every agent from here on')
     .option('--mode <mode>', 'permission mode: default, auto_edit, autonomous, plan or dont_ask')
+    .option('--policy <file>', 'a file of rules (file#sha256=… pins it); may be given more than once', collect)
     .option('--script <file>', 'answer every model call from a script (YAML or JSON)')
+    .option('--models <file>', 'aliases, prices and fallbacks of models (YAML or JSON)')
     .option('--max-budget-usd <amount>', 'end the run before it costs more')
-    .option('--root <folder>', 'the folder that workspace tools may read (default: the current one)')
+    .option('--root <folder>', 'the folder that workspace tools work in (default: the current one)')
+    .option('--studio', 'show the run in a local web page, and keep that open until Ctrl-C')
+    .option(
+      '--extension <folder>',
+      'an extension that takes part, once it is trusted; may be given more than once',
+      collect,
+    )
+    .option('--trust', 'trust what the folder and extensions bring (hooks, agents, policy, MCP servers), for this run')
     .option('--json', 'print the events as JSON lines on stdout, and nothing else there')
     .option('-y, --yes', 'say yes to every tool that asks for confirmation')
     .option('--no', 'say no to every tool that asks for confirmation')

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import type { AgentDefinition, ModelInterface, SessionProvider, ToolDefinition, Toolset } from '../contracts/index.js';
 import type { Project, ProjectOptions } from '../define/project/project.js';
 import type { Host, HostOptions, Run, RunOptions } from '../host/types.js';
-import { throwProblems } from '../kernel/errors.js';
+import { TroupeError, throwProblems } from '../kernel/errors.js';
 import type { PolicyRuleSet } from '../kernel/policy-rules.js';
 import { chooseModel, withModelHint } from './choose-model.js';
 import type { CommandIo } from './command-io.js';
@@ -229,8 +229,18 @@ async function startRun(
       ...(ephemeral === true ? { ephemeral: true } : {}),
     });
   } catch (thrown) {
-    throw withModelHint(thrown, { isScripted });
+    throw withModelHint(resume === undefined ? thrown : withRepairHint(thrown), { isScripted });
   }
+}
+
+/** A log that has to be repaired first: by the option of the command line. */
+function withRepairHint(thrown: unknown): unknown {
+  if (!(thrown instanceof TroupeError) || thrown.code !== 'SESSION_DAMAGED') return thrown;
+  return new TroupeError({
+    code: thrown.code,
+    message: thrown.message.replace('{ repair: true }', '--repair'),
+    cause: thrown,
+  });
 }
 
 /** What does not load stops the run before it begins. */

@@ -145,8 +145,17 @@ function checkSupervision({ config, definition, names, say }: Subject): void {
   if (supervise.strategy !== undefined && !strategies.includes(supervise.strategy)) {
     say('supervise.strategy', `must be one of ${strategies.join(', ')}`);
   }
+  const rules: unknown = supervise.children ?? {};
+  if (typeof rules !== 'object' || Array.isArray(rules)) {
+    say('supervise.children', 'must be { name: { restart?, maxRestarts?, withinMs?, backoffMs? } }');
+    return;
+  }
   for (const [name, rule] of Object.entries(supervise.children ?? {})) {
     const key = `supervise.children.${name}`;
+    if (typeof rule !== 'object' || rule === null) {
+      say(key, 'must be { restart?, maxRestarts?, withinMs?, backoffMs? }');
+      continue;
+    }
     if (!names.has(name)) say(key, `${notAmong(names, name)} is no child; children: ${listed(names)}`);
     if (rule?.restart !== undefined && rule.restart !== 'never' && rule.restart !== 'on_failure') {
       say(`${key}.restart`, 'must be "never" or "on_failure"');

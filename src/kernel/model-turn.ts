@@ -10,6 +10,7 @@ import type {
 } from '../contracts/index.js';
 import { ModelError } from './errors.js';
 import { jsonFault } from './json-value.js';
+import { narrowContentPart } from './narrow.js';
 import { amountsIn } from './usage.js';
 
 /** One model answer on its way to becoming a thread's events. */
@@ -44,15 +45,20 @@ function assertAnswer(answer: ModelResponse): void {
   for (const part of content) {
     const text = part?.type === 'thought' ? part.thought : part?.type === 'text' ? part.text : '';
     if (typeof part?.type !== 'string' || typeof text !== 'string') throw nonsense('a part of it has no text');
-    if (part.type === 'text' || part.type === 'thought') continue;
+    if (part.type === 'text') continue;
+    if (part.type === 'thought' && (part.thoughtSignature === undefined || typeof part.thoughtSignature === 'string'))
+      continue;
     if (part.type === 'function_call' || part.type === 'function_response')
       throw nonsense(`a ${part.type} is no content of an answer: calls stand in toolCalls`);
+    const read = narrowContentPart(part);
+    if (read.kind === 'invalid') throw nonsense(`a part of it is none: ${read.reason}`);
     if (jsonFault(part) !== undefined) throw nonsense('a part of it is no JSON');
   }
   if (toolCalls === undefined) return;
   if (!Array.isArray(toolCalls)) throw nonsense('toolCalls is no list');
   for (const call of toolCalls) {
     if (typeof call?.name !== 'string' || call.name === '') throw nonsense('a tool call has no name');
+    if (call.id !== undefined && typeof call.id !== 'string') throw nonsense('the id of a tool call is no text');
   }
 }
 

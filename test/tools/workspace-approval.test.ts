@@ -1,23 +1,18 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { ElicitationAnswer } from '../../src/contracts/index.js';
 import { agent, createHost } from '../../src/index.js';
 import { scriptedModel } from '../../src/testing/index.js';
 import { workspaceTools } from '../../src/tools/workspace.js';
 import { collect, ofType } from '../support/team.js';
-import { workspaceFolder } from './workspace-folder.js';
+import { workspaceFolders } from './workspace-folder.js';
 
-type Folder = Awaited<ReturnType<typeof workspaceFolder>>;
-const folders: Folder[] = [];
-afterEach(async () => {
-  for (const folder of folders.splice(0)) await folder.remove();
-});
+const made = workspaceFolders();
 
 /** Runs one agent whose model makes these calls, one after the other; each question gets the next answer. */
 async function edit(calls: { name: string; args: object }[], answers: ElicitationAnswer[], permissionMode = 'default') {
-  const folder = await workspaceFolder({ 'notes.md': 'one\ntwo\nthree\n' });
-  folders.push(folder);
+  const folder = await made({ 'notes.md': 'one\ntwo\nthree\n' });
   const model = scriptedModel([...calls.map((call) => ({ toolCalls: [call] })), { text: 'done' }]);
   const rest = [...answers];
   await using host = createHost({

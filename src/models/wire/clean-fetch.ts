@@ -1,5 +1,6 @@
 import { ModelError } from '../../kernel/errors.js';
 import { brokenStream, errorInFrame, errorOfResponse, errorOfTransport } from './errors.js';
+import { frameFault, type Shape } from './frame-shape.js';
 import { createSseParser, type SseEvent } from './sse.js';
 
 export type Fetch = typeof globalThis.fetch;
@@ -16,6 +17,8 @@ export interface CleanFetch {
   readonly fetch: Fetch;
   /** Why the exchange failed, whatever the client that used `fetch` made of it. */
   readonly failure: ModelError | undefined;
+  /** A frame of the answer has reached the client. */
+  readonly hasBegun: boolean;
 }
 
 /**
@@ -27,10 +30,16 @@ export function createCleanFetch(options: {
   fetch?: Fetch | undefined;
   headers?: HeadersProvider | undefined;
   drop?: readonly string[];
+  /** Of the frames: one that is something else breaks the stream. */
+  shape?: Shape;
   /** The answer is one JSON text, and reaches the client as it is. */
   plain?: boolean;
 }): CleanFetch {
   let failure: ModelError | undefined;
+  let hasBegun = false;
+  const begin = () => {
+    hasBegun = true;
+  };
   const fail = (error: ModelError): ModelError => {
     failure ??= error;
     return error;
@@ -59,13 +68,18 @@ export function createCleanFetch(options: {
       throw fail(errorOfResponse(response.status, response.headers, body));
     }
     if (options.plain) return response;
-    return new Response(cleanBody(response, fail), { headers: { 'content-type': 'text/event-stream' } });
+    return new Response(cleanBody(response, { fail, begin, shape: options.shape }), {
+      headers: { 'content-type': 'text/event-stream' },
+    });
   };
 
   return {
     fetch: send,
     get failure() {
       return failure;
+    },
+    get hasBegun() {
+      return hasBegun;
     },
   };
 }
@@ -85,7 +99,10 @@ async function providedHeaders(
 }
 
 /** Frames as `data: …` chunks, one each; then the end, or the failure behind the frames that came before it. */
-function cleanBody(response: Response, fail: (error: ModelError) => ModelError): ReadableStream<Uint8Array> {
+function cleanBody(
+  response: Response,
+  { fail, begin, shape }: { fail: (error: ModelError) => ModelError; begin: () => void; shape: Shape | undefined },
+): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   const reader = response.body?.getReader();
   const frames: Uint8Array[] = [];
@@ -109,9 +126,14 @@ function cleanBody(response: Response, fail: (error: ModelError) => ModelError):
     }
     // A provider that was not asked for events may send all its frames as one list.
     for (const frame of Array.isArray(parsed) ? parsed : [parsed]) {
-      broken ??= errorInFrame(frame, event);
+      broken ??= errorInFrame(frame, event) ?? misshapen(frame);
       if (broken === undefined) frames.push(encoder.encode(`data: ${JSON.stringify(frame)}\n\n`));
     }
+  }
+
+  function misshapen(frame: unknown): ModelError | undefined {
+    const fault = shape === undefined ? undefined : frameFault(frame, shape);
+    return fault === undefined ? undefined : brokenStream(`the provider sent a frame that is no answer: ${fault}`);
   }
 
   function read(bytes: Uint8Array | undefined): void {
@@ -131,7 +153,10 @@ function cleanBody(response: Response, fail: (error: ModelError) => ModelError):
           }
         }
         const frame = frames.shift();
-        if (frame !== undefined) return controller.enqueue(frame);
+        if (frame !== undefined) {
+          begin();
+          return controller.enqueue(frame);
+        }
         // The socket goes back to the pool when all was read, and is closed when it was not.
         void reader?.cancel().catch(() => undefined);
         if (broken === undefined) controller.close();

@@ -149,10 +149,10 @@ inherit_tools: 1
 max_turns: "8"
 max_llm_calls: 0
 max_budget_usd: -1
-timeout_mins: soon
+timeout_mins: 0
 grace_turn: "yes"
 input_schema: 3
-generation: { temperature: hot, top_k: 1.5, stop_sequences: [1] }
+generation: { temperature: hot, top_p: 2, top_k: 1.5, max_output_tokens: -1, stop_sequences: [1] }
 context_budget: { strategy: forget }
 capabilities: none
 include_history:
@@ -167,11 +167,13 @@ metadata: []
       'a.yaml:6:max_turns: must be a whole number from 1, not "8"',
       'a.yaml:7:max_llm_calls: must be a whole number from 1, not 0',
       'a.yaml:8:max_budget_usd: must be a number from 0, not -1',
-      'a.yaml:9:timeout_mins: must be a number from 0, not "soon"',
+      'a.yaml:9:timeout_mins: must be a number above 0, not 0',
       'a.yaml:10:grace_turn: must be true or false, not "yes"',
       'a.yaml:11:input_schema: must be a JSON Schema or the path of one, not 3',
       'a.yaml:12:generation.temperature: must be a number from 0, not "hot"',
-      'a.yaml:12:generation.top_k: must be a whole number from 1, not 1.5',
+      'a.yaml:12:generation.top_p: must be a number from 0 to 1, not 2',
+      'a.yaml:12:generation.top_k: must be a whole number from 0, not 1.5',
+      'a.yaml:12:generation.max_output_tokens: must be a whole number from 1, not -1',
       'a.yaml:12:generation.stop_sequences[0]: must be a text, not 1',
       'a.yaml:13:context_budget.max_tokens: is missing',
       'a.yaml:13:context_budget.strategy: must be one of summarize, truncate, sliding_window, not "forget"',
