@@ -171,6 +171,17 @@ describe('what cannot be read is told with what would work', () => {
     ]);
   });
 
+  test('references that lead only to one another are refused; a schema that holds itself is not', () => {
+    const circle = { a: { $ref: '#/properties/b' }, b: { $ref: '#/properties/a' }, c: { $ref: '#/properties/c' } };
+    expect(faults({ type: 'object', properties: circle })).toEqual([
+      'a.parameters.properties.a.$ref: #/properties/b leads only to itself',
+      'a.parameters.properties.b.$ref: #/properties/a leads only to itself',
+      'a.parameters.properties.c.$ref: #/properties/c leads only to itself',
+    ]);
+    const tree = { type: 'object', properties: { left: { $ref: '#' }, right: { $ref: '#/$defs/tree' } } };
+    expect(faults({ ...tree, $defs: { tree: { $ref: '#/$defs/again' }, again: tree } })).toEqual([]);
+  });
+
   test('a reference finds its way through escaped and encoded names', () => {
     expect(faults({ type: 'object', $defs: { 'a/b c': {} }, properties: { x: { $ref: '#/$defs/a~1b%20c' } } })).toEqual(
       [],
