@@ -10,6 +10,7 @@ import { stopUnlogged } from './end-run.js';
 import { closeExecutor, createExecutor } from './executors.js';
 import type { HostCore } from './host-core.js';
 import { runOptionFaults } from './option-keys.js';
+import { assertOwner } from './owner.js';
 import { assertPriced } from './price-check.js';
 import { applyPast, type Past, readIdle } from './recover-idle.js';
 import { assertUndamaged } from './recovery/damage.js';
@@ -167,7 +168,8 @@ async function recover(
   handle: SessionHandle,
 ): Promise<Tree> {
   try {
-    assertOwner(host, agent, options, handle);
+    // Who is not named is the default user wherever tools are made for the user.
+    assertOwner(handle, options.userId ?? (host.sessionTools.areFor(agent.definition) ? 'local' : undefined));
     assertUndamaged(handle, 'repair it first (troupe sessions repair, or host.resume with { repair: true })');
     const past = await readIdle(agent, handle);
     const permissionMode = options.permissionMode ?? past?.permissionMode;
@@ -188,17 +190,6 @@ async function recover(
     await handle.close();
     throw thrown;
   }
-}
-
-/** A session goes on for its own user only; who is not named is the default one, wherever tools are made for the user. */
-function assertOwner(host: HostCore, agent: CompiledAgent, { userId }: OpenOptions, handle: SessionHandle): void {
-  const owner = handle.head?.metadata.userId;
-  if (owner === undefined || owner === (userId ?? 'local')) return;
-  if (userId === undefined && !host.sessionTools.areFor(agent.definition)) return;
-  throw new TroupeError({
-    code: 'SESSION_NOT_FOUND',
-    message: `user "${userId ?? 'local'}" has no session "${handle.id}": give the userId that it was begun with, or another id`,
-  });
 }
 
 /** Puts a session into the host: its tree, where there is a past as that left it, and its actor. */
