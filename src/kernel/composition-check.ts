@@ -34,6 +34,9 @@ export function checkComposition(definition: AgentDefinition, path: string): Pro
   checkPattern(subject);
   checkSupervision(subject);
   checkState(subject);
+  if (config.pattern !== 'hierarchical' && definition.descriptor.constraints?.graceTurn === true) {
+    subject.say('constraints.graceTurn', 'is one more model call of an agent: set it on the agents of the team');
+  }
   if (config.maxDepth !== undefined && !isCount(config.maxDepth))
     subject.say('maxDepth', 'must be a whole number from 1');
   for (const key of ['mapInput', 'until', 'contextFilter'] as const) {
