@@ -198,6 +198,8 @@ export interface ExecutorCreator {
   ): AgentSession | Executor;
   /** What all its sessions can do: children begin before what drives them is made. Absent: what they declare. */
   readonly capabilities?: readonly string[];
+  /** Semver of the interface layer that it was written against. Another major than the host's is refused. */
+  readonly interfaceVersion?: string;
 }
 
 export interface SessionFactory {

@@ -23,6 +23,7 @@ import { seededRandom } from '../kernel/random.js';
 import { assertSessionId } from '../kernel/session-id.js';
 import { createStamp } from '../kernel/stamp.js';
 import { TurnoverMap } from '../kernel/turnover-map.js';
+import { isCompatible } from '../kernel/version.js';
 import { type CompositionMachine, wireSession } from './agent-logics.js';
 import { createSession } from './agent-session.js';
 import { attach } from './attach.js';
@@ -219,6 +220,7 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
       if (executors.has(type) || type === 'composition') {
         throw new TroupeError({ code: 'INVALID_OPTION', message: `executor "${type}" is registered already` });
       }
+      assertServes(type, creator);
       executors.set(type, creator);
     },
     async inspectServer(given) {
@@ -255,6 +257,13 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
   let closing: Promise<void> | undefined;
   inspectable.set(host, (name) => createInspection(core, host, root, audience, name));
   return host;
+}
+
+/** Throws `INCOMPATIBLE_VERSION` for an executor that was written for another host than this one. */
+function assertServes(type: string, { interfaceVersion }: ExecutorCreator): void {
+  const verdict = interfaceVersion === undefined ? undefined : isCompatible(String(interfaceVersion));
+  if (verdict === undefined || verdict.compatible) return;
+  throw new TroupeError({ code: 'INCOMPATIBLE_VERSION', message: `executor "${type}": ${verdict.reason}` });
 }
 
 function assertPort(port: unknown): void {
