@@ -13,6 +13,7 @@ import type {
   PolicyEvaluator,
   SessionProvider,
 } from '../contracts/index.js';
+import { toolNameFault } from '../kernel/agent-check.js';
 import { systemClock } from '../kernel/clock.js';
 import { describeAgent } from '../kernel/definition.js';
 import { TroupeError, throwProblems } from '../kernel/errors.js';
@@ -365,6 +366,10 @@ function checkOptions(options: HostOptions): void {
   const shared = (own('tools') ?? []).filter(isShared);
   twice(shared, 'tools');
   problems.push(...toolsetProblems(shared));
+  for (const tool of shared) {
+    const fault = isToolset(tool) ? undefined : toolNameFault(tool.name);
+    if (fault !== undefined) problems.push({ code: 'INVALID_OPTION', path: 'tools', message: fault });
+  }
   twice(agents, 'agents');
   const elicitation = own('elicitation');
   if (

@@ -63,11 +63,11 @@ export function compilingHost(
 export function assertDescriptors(tools: Tree['runTools']): void {
   const problems: Problem[] = [];
   for (const tool of tools) {
-    if ('kind' in tool) continue;
     const path = `tools.${String(tool.name)}`;
-    const fault =
-      toolNameFault(tool.name) ?? (typeof tool.description === 'string' ? undefined : 'a tool needs a description');
+    const hasWords = 'kind' in tool || typeof tool.description === 'string';
+    const fault = toolNameFault(tool.name) ?? (hasWords ? undefined : 'a tool needs a description');
     if (fault !== undefined) problems.push({ code: 'INVALID_DEFINITION', path, message: fault });
+    if ('kind' in tool) continue;
     problems.push(
       ...readSchema(tool.parametersSchema, { path: `${path}.parametersSchema`, objectOnly: true }).problems,
     );
