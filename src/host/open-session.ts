@@ -9,6 +9,7 @@ import { compileAgent } from './compile-agent.js';
 import { stopUnlogged } from './end-run.js';
 import { closeExecutor, createExecutor } from './executors.js';
 import type { HostCore } from './host-core.js';
+import { liveSessions } from './live-sessions.js';
 import { runOptionFaults } from './option-keys.js';
 import { assertPriced } from './price-check.js';
 import { applyPast, type Past, readIdle } from './recover-idle.js';
@@ -233,6 +234,7 @@ export function begin(
   if (agent.behaviour === 'turn' && agent.driver.descriptor.executor !== 'local')
     giveExecutor(root, past === undefined);
   host.trees.set(sessionId, tree);
+  liveSessions.count++;
   root.endsSession = options.oneRun;
   root.actor = host.spawn(sessionId, {
     address: root.address,
@@ -279,6 +281,7 @@ export function closeTree(tree: Tree, reason: string): void {
     thread.hasEnded = true;
   }
   host.trees.delete(sessionId);
+  liveSessions.count--;
   host.media.cache.forget(tree);
   tree.merge.end();
   const released = host.sessionTools.close(sessionId);
