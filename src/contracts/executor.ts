@@ -198,6 +198,11 @@ export interface ExecutorCreator {
   ): AgentSession | Executor;
   /** What all its sessions can do: children begin before what drives them is made. Absent: what they declare. */
   readonly capabilities?: readonly string[];
+  /**
+   * The name of the model that a backend brings and asks by itself, by which it has its price. Undefined: it brings none,
+   * or that is known only once it runs. Asked before a run with a limit in USD.
+   */
+  readonly ownModel?: (definition: AgentDefinition) => string | undefined;
 }
 
 export interface SessionFactory {
