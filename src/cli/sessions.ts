@@ -30,10 +30,11 @@ export async function sessionsListCommand(
   return exitCodes.completed;
 }
 
-function listed({ id, agentName, title, lastUpdateTime, eventCount, forkedFrom }: SessionSummary): string {
+function listed({ id, agentName, title, lastUpdateTime, eventCount, forkedFrom, damage }: SessionSummary): string {
   const columns = [id, lastUpdateTime, agentName, plural(eventCount, 'event')];
   if (title !== undefined) columns.push(title);
   if (forkedFrom !== undefined) columns.push(`forked from ${forkedFrom.id} at ${forkedFrom.at}`);
+  if (damage !== undefined) columns.push(`damaged: ${damage}`);
   return columns.map(visibleLine).join('  ');
 }
 

@@ -14,6 +14,7 @@ import { compileAgent } from './compile-agent.js';
 import { dataFault } from './given-data.js';
 import { assertDescriptors, assertMode, compilingHost } from './open-session.js';
 import { checkAnswer, type Question, settle } from './questions.js';
+import { livingAt } from './run-hooks.js';
 import { notice, publish, threadsFrom } from './session-tree.js';
 import type { Thread, Tree } from './thread.js';
 import { cancelCall } from './tool-call.js';
@@ -121,6 +122,8 @@ export function applyUpdate(tree: Tree, update: SessionUpdateData): void {
   }
   if (model !== undefined) settings.model = model;
   if (permissionMode !== undefined) settings.permissionMode = narrowPermissionMode(permissionMode);
+  // Behind the end of its last run a session says nothing more.
+  if (livingAt(root) === undefined) return;
   publish(root, {
     type: 'session_update',
     ...(permissionMode !== undefined && { permissionMode: settings.permissionMode }),

@@ -12,7 +12,7 @@ import { areParts, dataFault, wordsFault } from './given-data.js';
 import { markOf } from './recovery/definition-mark.js';
 import { notice, publish } from './session-tree.js';
 import type { CompiledAgent, RunRecord, RunStop, Thread, Tree } from './thread.js';
-import { takeWords } from './words.js';
+import { takeWords, type Words } from './words.js';
 
 /** What a run is given: parts for the model, and the value that it is as input. */
 export interface RunInput {
@@ -273,6 +273,14 @@ export function publishInput(
   if (thread.parent === undefined) tree.host.toolsets?.tellHeld(thread);
 }
 
+/** All words that wait, save those that hooks are still to be asked about. */
+function takeReviewed(thread: Thread): Words[] {
+  if (!thread.tree.host.hookPoints.has('on_user_message')) return thread.steers.splice(0);
+  const taken = thread.steers.filter(({ isReviewed }) => isReviewed);
+  thread.steers = thread.steers.filter(({ isReviewed }) => !isReviewed);
+  return taken;
+}
+
 /**
  * Words for a running agent, shown where they take effect: that is their receipt. Those that nobody below a
  * composition could take go to whoever begins next.
@@ -283,7 +291,7 @@ export function publishSteers(thread: Thread): void {
     if (at.steers.length > 0) takeWords(thread, at);
   }
   if (thread.steers.length === 0) return;
-  for (const { message, steerId } of thread.steers.splice(0)) {
+  for (const { message, steerId } of takeReviewed(thread)) {
     const content = toParts(message);
     thread.heard ??= new Set();
     thread.heard.add(steerId);

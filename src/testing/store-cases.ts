@@ -83,6 +83,26 @@ export const storeCases: readonly StoreCase[] = bounded([
     },
   },
   {
+    name: 'an event with no place in a log is refused, alone: its seq is a whole number above 0',
+    async run(make) {
+      const store = await make();
+      const handle = await store.create('desk', { id: 's1' });
+      await handle.append(note(1));
+      for (const seq of [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53, undefined, '2']) {
+        await rejects(
+          of(() => handle.append(note(2, { seq }))),
+          hasCode('INVALID_OPTION'),
+        );
+      }
+      await handle.append(note(2));
+      await handle.close();
+      deepStrictEqual(
+        (await readAll(await store.load('s1'))).map(({ seq }) => seq),
+        [1, 2],
+      );
+    },
+  },
+  {
     name: 'appends that are not waited for are kept in order',
     async run(make) {
       const handle = await (await make()).create('desk', { id: 's1' });

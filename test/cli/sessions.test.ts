@@ -98,6 +98,20 @@ test('a damaged log is shown with its gap, listed as it is read, and repaired', 
   expect(JSON.parse((await troupe('repair', 's1', '--json')).out)).toMatchObject({ gaps: [], eventCount: 4 });
 });
 
+test('resume names the option that repairs a damaged log, and has it; the list says that it is damaged', async () => {
+  await stored('s1');
+  await writeFile(join(cwd, 'desk.agent.md'), '---\nname: desk\ndescription: .\nmodel: scripted\n---\nGo.\n');
+  await writeFile(join(cwd, 'script.json'), '[]');
+  const lines = (await readFile(logOf('s1'), 'utf8')).split('\n');
+  await writeFile(logOf('s1'), lines.with(3, '\0'.repeat(300)).join('\n'));
+  expect((await troupe('list')).out).toContain('damaged: a part of its log cannot be read');
+  const { code, err } = await troupe('resume', 's1', 'desk.agent.md', '--script', 'script.json');
+  expect(code).toBe(2);
+  expect(err).toMatch(/line 4 .*resume it with --repair, or repair it first \(troupe sessions repair s1\)\n$/);
+  await troupe('resume', 's1', 'desk.agent.md', '--script', 'script.json', '--repair');
+  expect((await troupe('list')).out).not.toContain('damaged');
+});
+
 test('delete takes those that are named, or all that are older, and nothing unasked', async () => {
   for (const id of ['a', 'ab', 'abc']) await stored(id);
   expect(await troupe('delete')).toMatchObject({ code: 2, err: expect.stringContaining('--older-than') });

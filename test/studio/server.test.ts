@@ -56,7 +56,7 @@ async function listen(
   const events: AgentEvent[] = [];
   const steps: MachineStep[] = [];
   const names: string[] = [];
-  const ids: number[] = [];
+  const eventIds: string[] = [];
   let text = '';
   const decoder = new TextDecoder();
   for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
@@ -71,14 +71,14 @@ async function listen(
       text = text.slice(end + 2);
       if (lines.event === undefined) continue;
       names.push(lines.event);
-      if (lines.id !== undefined) ids.push(Number(lines.id));
+      if (lines.id !== undefined) eventIds.push(lines.id);
       if (lines.event === 'events') events.push(...(JSON.parse(lines.data ?? '[]') as AgentEvent[]));
       if (lines.event === 'states') steps.push(...(JSON.parse(lines.data ?? '[]') as MachineStep[]));
     }
     if (until(events, names, steps)) break;
   }
   leaving.abort();
-  return { events, names, steps, ids };
+  return { events, names, steps, eventIds };
 }
 
 const hasEnded = (events: AgentEvent[]) =>
@@ -186,6 +186,27 @@ test('whoever comes back with the last id misses nothing, and hears nothing twic
   const log = await logOf({ load: (id) => one.host.list().then(() => ({ events: one.host.attach(id) })) }, sessionId);
   const logged = new Set(all.map(({ id }) => id));
   for (const event of log) if (event.type !== 'message') expect(logged.has(event.id)).toBe(true);
+});
+
+test('an id that a stream of another session gave is refused, also where both are in one host', async () => {
+  const one = await studio(leaf('a'), { a: [{ text: 'the secret of A' }, { text: 'B' }] });
+  const first = await one.host.run(leaf('a'), 'go').result;
+  const second = await one.host.run(leaf('a'), 'go').result;
+  const { eventIds } = await listen(one, first.sessionId, hasEnded);
+  const ask = async (sessionId: string, id: string) => {
+    const leaving = new AbortController();
+    const headers = { authorization: `Bearer ${one.token}`, 'last-event-id': id };
+    const url = new URL(`/api/sessions/1/${sessionId}/stream`, one.base);
+    const response = await fetch(url, { headers, signal: leaving.signal });
+    const refusal = response.ok ? undefined : ((await response.json()) as unknown);
+    leaving.abort();
+    return refusal;
+  };
+  const refused = { code: 'INVALID_OPTION', message: expect.stringContaining('no event of this session') };
+  for (const id of [...eventIds, `${first.sessionId}:1`, ':1', 'x', '-1', '1.5', '1e3', '9'.repeat(30)])
+    expect(await ask(second.sessionId, id), id).toEqual(refused);
+  for (const id of [...eventIds, `${first.sessionId}:0`, '3', ''])
+    expect(await ask(first.sessionId, id)).toBe(undefined);
 });
 
 test('a stored session is read in pages, and the pages are the log', async () => {

@@ -4,7 +4,7 @@ import { assertSessionId } from '../../kernel/session-id.js';
 import type { HostCore } from '../host-core.js';
 import { newSessionId } from '../session-tree.js';
 import { ArtifactCopy } from './artifacts.js';
-import { assertUndamaged } from './damage.js';
+import { assertUndamaged, damageIn } from './damage.js';
 import { appendNote } from './note.js';
 import { Settled } from './settled.js';
 
@@ -51,6 +51,11 @@ async function forkFrom(host: HostCore, source: SessionHandle, at: number | unde
   const id = newSessionId();
   const fork = await copy(host, source, { id, at: position });
   try {
+    const damage = damageIn(source);
+    if (damage !== undefined && damage.afterSeq < position) {
+      const text = `${source.id} is damaged at line ${damage.line} (${damage.reason}): what stood there is not in the fork`;
+      await appendNote(host, fork, { code: 'FORK_DAMAGED', severity: 'warning', text });
+    }
     if (last > position) {
       const text = `forked at ${position}, the last settled position before ${last}: behind it a call or a question is open`;
       await appendNote(host, fork, { code: 'FORK_MOVED', severity: 'info', text });

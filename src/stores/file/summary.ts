@@ -9,6 +9,8 @@ export interface Summary {
   readonly agentName: string;
   readonly metadata: SessionMetadata;
   readonly forkedFrom?: ForkOrigin;
+  /** Its header could not be read: what the session was made with is not known. */
+  readonly isLost?: true;
   readonly lastSeq: number;
   readonly reservedSeq: number;
   readonly eventCount: number;

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { symlink } from 'node:fs/promises';
+import { mkdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
@@ -32,7 +32,8 @@ describe('a file that cannot be read', () => {
     const say = (name: string) => faultsOf(folder, loadAgentFile(join(folder, name)));
     expect(await say('nope.yaml')).toEqual(['nope.yaml: does not exist']);
     expect(await say('writr.agent.md')).toEqual(['writr.agent.md: does not exist (did you mean "writer.agent.md"?)']);
-    expect(await say('sub.md')).toEqual(['sub.md: is a folder; name a file']);
+    await mkdir(join(folder, 'team'));
+    for (const name of ['sub.md', 'team']) expect(await say(name)).toEqual([`${name}: is a folder; name a file`]);
     if (process.platform === 'win32') return;
     await promisify(execFile)('mkfifo', [join(folder, 'pipe.yaml')]);
     expect(await say('pipe.yaml')).toEqual(['pipe.yaml: is not a regular file']);
