@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { appendFile, readFile, writeFile } from 'node:fs/promises';
 import type { ModelInterface, ModelRequest, ModelResponse } from '../contracts/index.js';
 import { describeError, ModelError, TroupeError } from '../kernel/errors.js';
@@ -31,10 +32,11 @@ interface RecordedCall {
  * not kept. A file that cannot be written fails the call with `RECORDING_FAILED`.
  */
 export function recordModel(model: ModelInterface, options: { file: string }): ModelInterface {
+  const traits = traitsOf(model);
   let writing: Promise<void> | undefined;
   const write = (call: RecordedCall): Promise<void> => {
     const line = `${withoutSecrets(JSON.stringify(call))}\n`;
-    const begun = writing ?? begin(options.file);
+    const begun = writing ?? begin(options.file, traits);
     writing = begun.then(() => appendFile(options.file, line));
     // Told to the call that wrote; the next one tries again.
     return writing.catch((thrown) => {
@@ -53,6 +55,7 @@ export function recordModel(model: ModelInterface, options: { file: string }): M
     await write(call);
   };
   return {
+    ...traits,
     async generate(request) {
       let response: ModelResponse;
       try {
@@ -80,8 +83,26 @@ export function recordModel(model: ModelInterface, options: { file: string }): M
   };
 }
 
-const begin = (file: string): Promise<void> =>
-  writeFile(file, `${JSON.stringify({ format: FORMAT, version: VERSION })}\n`, { mode: 0o600 });
+const begin = (file: string, traits: Traits): Promise<void> =>
+  writeFile(file, `${JSON.stringify({ format: FORMAT, version: VERSION, ...traits })}\n`, { mode: 0o600 });
+
+/** How the usage of a model is to be read. How it counts ahead is left out: that is asked of its provider. */
+type Traits = Pick<ModelInterface, 'reportsCost' | 'countsThoughtsAsOutput'>;
+
+const traitsOf = ({ reportsCost, countsThoughtsAsOutput }: Traits): Traits => ({
+  ...((reportsCost === 'always' || reportsCost === 'where_it_costs') && { reportsCost }),
+  ...(countsThoughtsAsOutput === true && { countsThoughtsAsOutput }),
+});
+
+/** Of the model that was recorded; nothing where the file is none, which its first call tells. */
+function recordedTraits(file: string): Traits {
+  try {
+    const [head = ''] = readFileSync(file, 'utf8').split('\n', 1);
+    return traitsOf((parsed(head) ?? {}) as Traits);
+  } catch {
+    return {};
+  }
+}
 
 export interface ReplayedModel extends ModelInterface {
   /** Throws `RECORDING_NOT_CONSUMED`, naming the calls that were recorded and not made. */
@@ -111,6 +132,7 @@ export function replayModel(options: { file: string }): ReplayedModel {
     });
   };
   return {
+    ...recordedTraits(options.file),
     async generate(request) {
       const call = await take(request);
       if (call.error !== undefined) throw new ModelError(call.error);

@@ -109,3 +109,17 @@ test('a recording that cannot be written fails the call, saying why', async () =
   const { result } = await runWith(model, leaf('a') as never);
   expect(result.data).toMatchObject({ code: 'RECORDING_FAILED' });
 });
+
+test('a model that says what its calls cost does so when it is recorded, and when it is replayed', async () => {
+  const file = join(folder, 'priced.jsonl');
+  const usage = { inputTokens: 1, outputTokens: 1, cost: { usd: 0.25 } };
+  const priced: ModelInterface = { ...scriptedModel([{ text: 'x', usage }]), reportsCost: 'always' };
+  for (const model of [recordModel(priced, { file }), replayModel({ file })]) {
+    await using host = createHost({ models: { scripted: model } });
+    expect(await host.run(leaf('a'), 'go', { maxBudgetUsd: 1 }).result).toMatchObject({
+      ok: true,
+      cost: { usd: 0.25 },
+    });
+  }
+  expect(replayModel({ file: join(folder, 'nothing.jsonl') }).reportsCost).toBeUndefined();
+});
