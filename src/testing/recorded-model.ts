@@ -95,12 +95,12 @@ const traitsOf = ({ reportsCost, countsThoughtsAsOutput }: Traits): Traits => ({
 });
 
 /** Of the model that was recorded; nothing where the file is none, which its first call tells. */
-function recordedTraits(file: string): Traits {
+function recordedTraits(file: string): Traits | undefined {
   try {
     const [head = ''] = readFileSync(file, 'utf8').split('\n', 1);
     return traitsOf((parsed(head) ?? {}) as Traits);
   } catch {
-    return {};
+    return undefined;
   }
 }
 
@@ -117,6 +117,11 @@ export interface ReplayedModel extends ModelInterface {
 export function replayModel(options: { file: string }): ReplayedModel {
   let reading: Promise<Map<string, RecordedCall[]>> | undefined;
   let calls: Map<string, RecordedCall[]> | undefined;
+  let read: Traits | undefined;
+  const traits = (): Traits => {
+    read ??= recordedTraits(options.file);
+    return read ?? {};
+  };
   const take = async (request: ModelRequest): Promise<RecordedCall> => {
     reading ??= readRecording(options.file);
     calls = await reading;
@@ -132,7 +137,12 @@ export function replayModel(options: { file: string }): ReplayedModel {
     });
   };
   return {
-    ...recordedTraits(options.file),
+    get reportsCost() {
+      return traits().reportsCost;
+    },
+    get countsThoughtsAsOutput() {
+      return traits().countsThoughtsAsOutput;
+    },
     async generate(request) {
       const call = await take(request);
       if (call.error !== undefined) throw new ModelError(call.error);
