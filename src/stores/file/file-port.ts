@@ -64,13 +64,18 @@ const read = promisify(fs.read) as (
   position: number,
 ) => Promise<{ bytesRead: number }>;
 const mkdir = promisify(fs.mkdir);
+// Its types know no flags in numbers.
+const readFile = promisify(fs.readFile) as unknown as (path: string, options: { flag: number }) => Promise<Buffer>;
 
 const DIRECTORY_MODE = 0o700;
 export const FILE_MODE = 0o600;
 
+/** Nobody waits for whoever writes a pipe that stands where a file should; to files it makes no difference. */
+const TO_READ = fs.constants.O_RDONLY | (fs.constants.O_NONBLOCK ?? 0);
+
 /** The file system of this machine. */
 export const nodeFiles: FilePort = {
-  open: (path, flags, mode = FILE_MODE) => open(path, flags, mode),
+  open: (path, flags, mode = FILE_MODE) => open(path, flags === 'r' ? TO_READ : flags, mode),
   write: async (fd, bytes, position = null) => (await write(fd, bytes, 0, bytes.length, position)).bytesWritten,
   writeNow(fd, bytes, position) {
     for (let done = 0; done < bytes.length; ) {
@@ -84,10 +89,10 @@ export const nodeFiles: FilePort = {
   truncate: promisify(fs.ftruncate),
   facts: promisify(fs.fstat) as (fd: number) => Promise<FileFacts>,
   factsAt: promisify(fs.lstat) as (path: string) => Promise<FileFacts>,
-  readFile: promisify(fs.readFile) as (path: string) => Promise<Buffer>,
+  readFile: (path) => readFile(path, { flag: TO_READ }),
   readIfChanged(path, seen) {
     const facts = fs.statSync(path, { throwIfNoEntry: false });
-    if (facts === undefined) return undefined;
+    if (!facts?.isFile()) return undefined;
     const now = `${facts.ino}:${facts.size}:${facts.mtimeMs}`;
     return now === seen ? undefined : { text: fs.readFileSync(path, 'utf8'), seen: now };
   },
