@@ -24,12 +24,14 @@ interface RecordedCall {
   said: string;
   increments: ModelResponse[];
   error?: RecordedError;
+  /** Its signal cut it off behind these increments. */
+  isCut?: true;
 }
 
 /**
  * Passes every call on to `model` and writes it to `file` (JSON lines, mode 0600, begun anew), in the order in which the
  * calls ended. What looks like a key or a token is replaced before it is written. A call that was cut off by its signal is
- * not kept. A file that cannot be written fails the call with `RECORDING_FAILED`.
+ * kept as far as it came. A file that cannot be written fails the call with `RECORDING_FAILED`.
  */
 export function recordModel(model: ModelInterface, options: { file: string }): ModelInterface {
   const traits = traitsOf(model);
@@ -49,9 +51,9 @@ export function recordModel(model: ModelInterface, options: { file: string }): M
     });
   };
   const keep = async (request: ModelRequest, increments: ModelResponse[], thrown?: unknown): Promise<void> => {
-    if (request.signal?.aborted) return;
     const call: RecordedCall = { ...identify(request), increments: increments.map(withoutRaw) };
-    if (thrown !== undefined) call.error = errorOf(thrown);
+    if (request.signal?.aborted) call.isCut = true;
+    else if (thrown !== undefined) call.error = errorOf(thrown);
     await write(call);
   };
   return {
@@ -69,14 +71,20 @@ export function recordModel(model: ModelInterface, options: { file: string }): M
     },
     async *generateStream(request) {
       const increments: ModelResponse[] = [];
+      let isOver = false;
       try {
         for await (const increment of model.generateStream(request)) {
           increments.push(increment);
           yield increment;
         }
+        isOver = true;
       } catch (thrown) {
+        isOver = true;
         await keep(request, increments, thrown);
         throw thrown;
+      } finally {
+        // Whoever has ended a call reads no further.
+        if (!isOver && request.signal?.aborted) await keep(request, increments);
       }
       await keep(request, increments);
     },
@@ -112,7 +120,7 @@ export interface ReplayedModel extends ModelInterface {
 /**
  * Answers as `recordModel` wrote it down: the same request gets the same answer, in whatever order agents ask; the same
  * request asked again gets the next answer to it. Ids of calls do not count. A request that was not recorded fails with
- * `UNRECORDED_CALL`, which is not retryable. A file that is no recording: `INVALID_RECORDING` at the first call.
+ * `UNRECORDED_CALL`, which is not retryable, and so does one that was cut off where it was recorded, unless it is again. A file that is no recording: `INVALID_RECORDING` at the first call.
  */
 export function replayModel(options: { file: string }): ReplayedModel {
   let reading: Promise<Map<string, RecordedCall[]>> | undefined;
@@ -145,12 +153,14 @@ export function replayModel(options: { file: string }): ReplayedModel {
     },
     async generate(request) {
       const call = await take(request);
+      if (call.isCut) await untilCut(request, options.file);
       if (call.error !== undefined) throw new ModelError(call.error);
       return joined(call.increments);
     },
     async *generateStream(request) {
       const call = await take(request);
       yield* call.increments;
+      if (call.isCut) await untilCut(request, options.file);
       if (call.error !== undefined) throw new ModelError(call.error);
     },
     assertConsumed() {
@@ -161,6 +171,28 @@ export function replayModel(options: { file: string }): ReplayedModel {
       throw new TroupeError({ code: 'RECORDING_NOT_CONSUMED', message: `${options.file}: not replayed: ${what}` });
     },
   };
+}
+
+const LONGEST_WAIT_MS = 5_000;
+
+/** A call that was cut off is so again: by its signal, which is waited for. Rejects always. */
+async function untilCut({ signal }: ModelRequest, file: string): Promise<never> {
+  const isCut = await new Promise<boolean>((resolve) => {
+    if (signal === undefined || signal.aborted) return resolve(signal?.aborted === true);
+    const over = (how: boolean) => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', onAbort);
+      resolve(how);
+    };
+    const onAbort = () => over(true);
+    const timer = setTimeout(() => over(false), LONGEST_WAIT_MS);
+    signal.addEventListener('abort', onAbort);
+  });
+  if (isCut) throw new ModelError({ code: 'CANCELLED', message: 'cancelled' });
+  throw new ModelError({
+    code: 'UNRECORDED_CALL',
+    message: `${file} does not say how this call goes on: it was cut off there when it was recorded, and is not now`,
+  });
 }
 
 async function readRecording(file: string): Promise<Map<string, RecordedCall[]>> {
