@@ -537,3 +537,12 @@ test('what stands where a file should, and is none, is skipped or read past; nob
     await rm(root, { recursive: true, force: true });
   }
 });
+
+test('a folder that no system makes is a clear error, at once', async () => {
+  for (const place of ['/proc/troupe-store', '/proc/self/troupe/store', '/dev/null/store']) {
+    await expect(fileStore({ dir: place }).create('desk', { id: 's1' }), place).rejects.toMatchObject({
+      message: expect.stringContaining('session "s1" cannot be made'),
+    });
+    expect(await fileStore({ dir: place }).list()).toEqual([]);
+  }
+});

@@ -1,4 +1,5 @@
 import fs from 'node:fs';
+import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 
 export interface FileFacts {
@@ -64,6 +65,7 @@ const read = promisify(fs.read) as (
   position: number,
 ) => Promise<{ bytesRead: number }>;
 const mkdir = promisify(fs.mkdir);
+const stat = promisify(fs.stat);
 // Its types know no flags in numbers.
 const readFile = promisify(fs.readFile) as unknown as (path: string, options: { flag: number }) => Promise<Buffer>;
 
@@ -97,7 +99,8 @@ export const nodeFiles: FilePort = {
     return now === seen ? undefined : { text: fs.readFileSync(path, 'utf8'), seen: now };
   },
   mkdir: async (path, recursive = false) => {
-    await mkdir(path, { recursive, mode: DIRECTORY_MODE });
+    if (recursive) await makeAll(path);
+    else await mkdir(path, { mode: DIRECTORY_MODE });
   },
   names: promisify(fs.readdir) as (path: string) => Promise<string[]>,
   rename: promisify(fs.rename),
@@ -107,6 +110,22 @@ export const nodeFiles: FilePort = {
     await promisify(fs.rm)(path, { recursive: true, force: true });
   },
 };
+
+/** Step by step: where a system refuses a name as one that is not there (`/proc`), Node's own way tries it for ever. */
+async function makeAll(path: string): Promise<void> {
+  const make = () =>
+    mkdir(path, { mode: DIRECTORY_MODE }).catch(async (thrown: unknown) => {
+      if (codeOf(thrown) !== 'EEXIST' || !(await stat(path)).isDirectory()) throw thrown;
+    });
+  try {
+    await make();
+  } catch (thrown) {
+    const above = dirname(path);
+    if (codeOf(thrown) !== 'ENOENT' || above === path) throw thrown;
+    await makeAll(above);
+    await make();
+  }
+}
 
 /** Writes all of it, in as many pieces as the system takes. Resolves with the bytes written. */
 export async function writeAll(files: FilePort, fd: number, bytes: Uint8Array, position?: number): Promise<number> {
