@@ -31,6 +31,8 @@ export interface CrewState {
   /** Latest outcome of each child of the run under way, by index. */
   outcomes: (ChildOutcome | undefined)[];
   last: ChildOutcome | undefined;
+  /** Of the run under way: the latest that completed with a result. */
+  best: ChildOutcome | undefined;
   /** Of the run under way: the first that was no consequence of another. */
   firstFailure: ChildOutcome | undefined;
   iteration: number;
@@ -62,6 +64,7 @@ export interface CrewState {
 export const newCrewState = (): CrewState => ({
   outcomes: [],
   last: undefined,
+  best: undefined,
   firstFailure: undefined,
   iteration: 0,
   transfers: 0,

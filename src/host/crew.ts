@@ -65,6 +65,7 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
   if (agent.behaviour !== 'turn') {
     crew.outcomes = [];
     crew.last = undefined;
+    crew.best = undefined;
     crew.firstFailure = undefined;
     crew.transfers = 0;
     crew.restarts = undefined;

@@ -10,6 +10,7 @@ import type {
 import { describeError, TroupeError } from '../kernel/errors.js';
 import { HOOK_POINTS } from '../kernel/hook-points.js';
 import { nextRound } from '../kernel/next-round.js';
+import { isCompatible } from '../kernel/version.js';
 import { idsOf, isResponse, toDeliveries } from './foreign-deliveries.js';
 import { type ForeignEvent, readForeignEvent } from './foreign-events.js';
 
@@ -209,7 +210,9 @@ class ForeignLink {
       case 'tool_update':
         return [];
       case 'initialize':
-        if (!read.nested) this.#compare(draft.capabilities);
+        if (read.nested) return [];
+        this.#assertVersion(draft.interfaceVersion);
+        this.#compare(draft.capabilities);
         return [];
       case 'usage':
       case 'error':
@@ -254,6 +257,12 @@ class ForeignLink {
     this.#own.delete(requestId);
     this.#open.delete(requestId);
     this.#options.showOwnCall(request, response);
+  }
+
+  /** A session of another major speaks of other events by the same names: nothing that it says is believed. */
+  #assertVersion(version: string): void {
+    const verdict = isCompatible(version);
+    if (!verdict.compatible) throw new TroupeError({ code: 'INCOMPATIBLE_VERSION', message: verdict.reason });
   }
 
   #compare(able: readonly unknown[]): void {

@@ -9,6 +9,7 @@ import { compileAgent } from './compile-agent.js';
 import { stopUnlogged } from './end-run.js';
 import { closeExecutor, createExecutor } from './executors.js';
 import type { HostCore } from './host-core.js';
+import { liveSessions } from './live-sessions.js';
 import { runOptionFaults } from './option-keys.js';
 import { assertPriced } from './price-check.js';
 import { applyPast, type Past, readIdle } from './recover-idle.js';
@@ -63,11 +64,11 @@ export function compilingHost(
 export function assertDescriptors(tools: Tree['runTools']): void {
   const problems: Problem[] = [];
   for (const tool of tools) {
-    if ('kind' in tool) continue;
     const path = `tools.${String(tool.name)}`;
-    const fault =
-      toolNameFault(tool.name) ?? (typeof tool.description === 'string' ? undefined : 'a tool needs a description');
+    const hasWords = 'kind' in tool || typeof tool.description === 'string';
+    const fault = toolNameFault(tool.name) ?? (hasWords ? undefined : 'a tool needs a description');
     if (fault !== undefined) problems.push({ code: 'INVALID_DEFINITION', path, message: fault });
+    if ('kind' in tool) continue;
     problems.push(
       ...readSchema(tool.parametersSchema, { path: `${path}.parametersSchema`, objectOnly: true }).problems,
     );
@@ -233,6 +234,7 @@ export function begin(
   if (agent.behaviour === 'turn' && agent.driver.descriptor.executor !== 'local')
     giveExecutor(root, past === undefined);
   host.trees.set(sessionId, tree);
+  liveSessions.count++;
   root.endsSession = options.oneRun;
   root.actor = host.spawn(sessionId, {
     address: root.address,
@@ -279,6 +281,7 @@ export function closeTree(tree: Tree, reason: string): void {
     thread.hasEnded = true;
   }
   host.trees.delete(sessionId);
+  liveSessions.count--;
   host.media.cache.forget(tree);
   tree.merge.end();
   const released = host.sessionTools.close(sessionId);

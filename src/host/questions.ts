@@ -186,6 +186,7 @@ function takeUp(
   const { question, answer } = restored;
   if (answer !== undefined || question === undefined) {
     const response = answer ?? { requestId: restored.requestId, action: 'cancel' };
+    if (question !== undefined) onAsked?.(question);
     onAnswered?.(response);
     return Promise.resolve(response);
   }

@@ -224,6 +224,7 @@ export function beginRun(
     inputText: textOf(input.content),
     tally: createUsageTally(),
     turns: 0,
+    turnsBelow: 0,
     llmCalls: 0,
     stop: undefined,
     stoppedAt: 0,

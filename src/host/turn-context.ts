@@ -30,7 +30,7 @@ import { fitContext, startOf } from './fit-context.js';
 import { instructionOf, withSkills } from './instruction.js';
 import { type LoadedMedia, loadMedia, sentInbox, withMedia } from './kept-media.js';
 import { noteText } from './last-text.js';
-import { beginWork, budgetEnd, countModelCall, endWork } from './limits.js';
+import { beginWork, budgetEnd, countModelCall, countTurn, endWork, takeBackTurn } from './limits.js';
 import type { PaidCall } from './model-budget.js';
 import { TurnModelCalls } from './model-calls.js';
 import { inMode } from './plan-mode.js';
@@ -44,6 +44,7 @@ import { allowsProviderTool, visibleTools } from './tool-policy.js';
 import { takeSelection } from './tool-selection.js';
 import { TurnRequest } from './turn-request.js';
 import { takeUsage } from './usage.js';
+import { noteStop } from './words.js';
 
 const GRACE_MS = 60_000;
 
@@ -85,6 +86,10 @@ export class Turn implements TurnContext, Activity {
   async drive(): Promise<TurnEnd | undefined> {
     const { thread, run } = this;
     run.turns++;
+    if (thread.tree.root.agent.limitsTurns) {
+      const full = countTurn(thread);
+      if (full !== undefined) return this.refuseTurn(full.thread, full.end);
+    }
     const inbox = run.inbox.length > 1 ? inCallOrder(run.inbox, run.calls) : run.inbox;
     run.calls = [];
     run.inbox = [];
@@ -325,13 +330,28 @@ export class Turn implements TurnContext, Activity {
     this.reach(exhausted, budgetEnd(exhausted, exhausted.run, limit));
   }
 
+  /** Those above have had their turns: this one is none. */
+  private refuseTurn(above: Thread, end: RunEnd): undefined {
+    this.run.turns--;
+    this.stopAbove(above, end);
+    return undefined;
+  }
+
   private reach(thread: Thread, end: RunEnd): void {
     // A turn is a model call: one that came to none is none.
-    if (this.admitted === 0) this.run.turns--;
+    if (this.admitted === 0) {
+      this.run.turns--;
+      takeBackTurn(this.thread);
+    }
     if (thread === this.thread) {
       this.end = end;
       return;
     }
+    this.stopAbove(thread, end);
+  }
+
+  private stopAbove(thread: Thread, end: RunEnd): void {
+    noteStop(thread, end, 'host');
     stopRun(thread, end);
     // Where many run side by side they are stopped in slices; this one ends here.
     stopRun(this.thread, abortStop(`${thread.agentId} has reached a limit`, 'host'));

@@ -224,6 +224,11 @@ test('mistakes in files and options are one sentence with their place, and exit 
   expect([nobody.code, nobody.out]).toEqual([2, '']);
   expect(nobody.err).toMatch(/^troupe: solo\.model: no model "scripted".*; --script <file> answers from a script/);
   expect(nobody.err).not.toContain('    at ');
+  expect(await troupe(['run', '.', 'go'], { cwd })).toEqual({
+    code: 2,
+    out: '',
+    err: 'troupe: .: is a folder; name a file\n',
+  });
 });
 
 test('a team of real models without keys says what is missing, and that its script can play them', async () => {

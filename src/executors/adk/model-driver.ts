@@ -13,16 +13,9 @@ import { askAfterModel, askBeforeModel, askOnModelError, wholeResponse } from '.
 import type { Answer } from './answer.js';
 import { type AdkFailure, failureOf } from './failure.js';
 import { streamHostModel } from './host-stream.js';
-import { addProvided, keepProvided, providedTools } from './provided.js';
-import {
-  applyGeneration,
-  applyModelRequest,
-  finishOf,
-  fromLlmResponse,
-  toLlmResponse,
-  toModelRequest,
-  usageOf,
-} from './translate.js';
+import { isGemini, pricedName } from './own-model.js';
+import { addProvided, applyChanges, keepProvided, requestWithProvided } from './provided.js';
+import { applyGeneration, finishOf, fromLlmResponse, toLlmResponse, usageOf } from './translate.js';
 
 const MAX_ATTEMPTS = 3;
 const FIRST_BACKOFF_MS = 500;
@@ -184,12 +177,8 @@ export class DrivenModel extends BaseLlm {
     addProvided(asked.config, tools);
   }
 
-  /** As hooks and models of the host see it: what the provider runs stands among its tools. */
   #requestOf(asked: LlmRequest): ModelRequest {
-    const request = toModelRequest(asked, this.#own());
-    const provided = providedTools(asked.config);
-    if (provided.length > 0) request.tools = [...(request.tools ?? []), ...provided];
-    return request;
+    return requestWithProvided(asked, this.#own());
   }
 
   /** Made for each request: its signal exists once it is read. */
@@ -288,22 +277,13 @@ export class DrivenModel extends BaseLlm {
   /** As the host names models: by it they have their prices. */
   #name(): string {
     if ('host' in this.driven) return this.#asked?.name ?? this.driven.host.name;
-    return this.#provider() === 'gemini' && !this.model.includes('/') ? `gemini/${this.model}` : this.model;
+    return pricedName(this.model);
   }
 
   #provider(): string {
     if ('host' in this.driven) return this.#asked?.provider ?? 'custom';
-    return /(^|\/)gemini/.test(this.model) ? 'gemini' : 'adk';
+    return isGemini(this.model) ? 'gemini' : 'adk';
   }
-}
-
-/** What a hook made of a request; tools of the provider that it left out are left out. */
-function applyChanges(asked: LlmRequest, changed: ModelRequest): void {
-  const { tools = [], allowedTools, toolMode } = changed;
-  const offered = toolMode === 'none' ? [] : tools.map(({ name }) => name);
-  const left = new Set(allowedTools === undefined ? offered : offered.filter((name) => allowedTools.includes(name)));
-  applyModelRequest(asked, changed);
-  if (asked.config !== undefined) keepProvided(asked.config, (name) => left.has(name));
 }
 
 type Begun = OwnModelCall & Partial<Pick<ModelCall, 'routing'>>;

@@ -1,5 +1,4 @@
 import {
-  type BaseLlm,
   BasePlugin,
   type BaseTool,
   type Event,
@@ -26,11 +25,12 @@ import { createWireNames, type WireNames } from '../../kernel/wire-names.js';
 import { Answer } from './answer.js';
 import { artifactsIn, artifactsOf, runnerArtifacts } from './artifacts.js';
 import type { AdkBinding } from './binding.js';
-import { isAdkLlmAgent, isAdkTool } from './brands.js';
+import { isAdkTool } from './brands.js';
 import { type CallArgs, callArgs } from './call-args.js';
 import { DeclaredTool } from './declared-tool.js';
 import { type AdkFailure, failureOfEvent } from './failure.js';
 import { type CallListener, DrivenModel } from './model-driver.js';
+import { modelHolder } from './own-model.js';
 import { toContents } from './parts.js';
 import { quieten } from './quiet.js';
 import { ownName } from './tool-names.js';
@@ -260,7 +260,7 @@ class AdkTurn implements CallListener {
 
   async #model() {
     const { context } = this;
-    const own = context.model === undefined ? ownModel(this.#agent) : undefined;
+    const own = context.model === undefined ? modelHolder(this.#agent)?.canonicalModel : undefined;
     if (own !== undefined) return { own };
     const { model: requested, agentId: agent } = context;
     try {
@@ -385,11 +385,3 @@ class AdkTurn implements CallListener {
 const changesAnswers = (plugin: BasePlugin): boolean =>
   plugin.afterModelCallback !== BasePlugin.prototype.afterModelCallback ||
   plugin.onEventCallback !== BasePlugin.prototype.onEventCallback;
-
-/** Its own, or that of an agent above it; undefined: it was given none. */
-function ownModel(agent: LlmAgent): BaseLlm | undefined {
-  for (let at: LlmAgent['parentAgent'] = agent; at !== undefined; at = at.parentAgent) {
-    if (isAdkLlmAgent(at) && at.model) return at.canonicalModel;
-  }
-  return undefined;
-}

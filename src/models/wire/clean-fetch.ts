@@ -123,12 +123,14 @@ function cleanBody(
   const reader = response.body?.getReader();
   const frames: Uint8Array[] = [];
   let ended = reader === undefined;
+  let isPage = response.headers.get('content-type')?.startsWith('text/html') === true;
   let broken: ModelError | undefined;
 
   const parser = createSseParser();
 
   function accept({ data, event }: SseEvent): void {
     if (ended || broken !== undefined || data.trim() === '') return;
+    isPage = false;
     if (data.trim() === '[DONE]') {
       ended = true;
       return;
@@ -164,6 +166,7 @@ function cleanBody(
             const next = await reader?.read();
             read(next?.value);
             if (next === undefined || next.done) ended = true;
+            if (ended && isPage) broken = pageInstead(response.url);
           } catch (thrown) {
             broken = errorOfTransport(thrown);
           }
@@ -183,6 +186,12 @@ function cleanBody(
     { highWaterMark: 0 },
   );
 }
+
+const pageInstead = (url: string): ModelError =>
+  new ModelError({
+    code: 'NOT_FOUND',
+    message: `a web page answered in place of the provider${URL.canParse(url) ? ` at ${new URL(url).origin}` : ''}: look at the base URL (often it ends in /v1)`,
+  });
 
 interface Dispatcher {
   dispatch(options: object, handler: unknown): boolean;

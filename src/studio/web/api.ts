@@ -1,4 +1,5 @@
 import type { Command, CommandResult, LogPage, Overview, SessionPlan, StreamMessages, ToldSteps } from '../wire.js';
+import { encoded } from './route.js';
 
 /** As it stands in addresses. */
 const token = document.querySelector('meta[name=troupe-token]')?.getAttribute('content') ?? '';
@@ -30,7 +31,7 @@ async function ask<T>(path: string, init?: RequestInit): Promise<{ readonly valu
   return { value, characters: text.length };
 }
 
-const pathOf = (host: string, session: string) => `sessions/${encodeURIComponent(host)}/${encodeURIComponent(session)}`;
+const pathOf = (host: string, session: string) => `sessions/${encoded(host)}/${encoded(session)}`;
 
 export const fetchPlan = async (host: string, session: string): Promise<SessionPlan> =>
   (await ask<SessionPlan>(`${pathOf(host, session)}/plan`)).value;
@@ -39,7 +40,7 @@ export const fetchLog = (host: string, session: string, after: number, limit?: n
   ask<LogPage>(`${pathOf(host, session)}/log?after=${after}${limit === undefined ? '' : `&limit=${limit}`}`);
 
 export const fetchSteps = async (host: string, session: string, thread: string): Promise<ToldSteps> =>
-  (await ask<ToldSteps>(`${pathOf(host, session)}/steps?thread=${encodeURIComponent(thread)}`)).value;
+  (await ask<ToldSteps>(`${pathOf(host, session)}/steps?thread=${encoded(thread)}`)).value;
 
 export const sendCommand = async (command: Command): Promise<CommandResult> =>
   (

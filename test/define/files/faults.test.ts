@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { symlink } from 'node:fs/promises';
+import { mkdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
@@ -32,7 +32,8 @@ describe('a file that cannot be read', () => {
     const say = (name: string) => faultsOf(folder, loadAgentFile(join(folder, name)));
     expect(await say('nope.yaml')).toEqual(['nope.yaml: does not exist']);
     expect(await say('writr.agent.md')).toEqual(['writr.agent.md: does not exist (did you mean "writer.agent.md"?)']);
-    expect(await say('sub.md')).toEqual(['sub.md: is a folder; name a file']);
+    await mkdir(join(folder, 'team'));
+    for (const name of ['sub.md', 'team']) expect(await say(name)).toEqual([`${name}: is a folder; name a file`]);
     if (process.platform === 'win32') return;
     await promisify(execFile)('mkfifo', [join(folder, 'pipe.yaml')]);
     expect(await say('pipe.yaml')).toEqual(['pipe.yaml: is not a regular file']);
@@ -180,6 +181,25 @@ metadata: []
       'a.yaml:14:capabilities: must be a list of texts, not "none"',
       'a.yaml:15:include_history: must be true or false, not nothing',
       'a.yaml:16:metadata: must be a map, not a list',
+    ]);
+  });
+
+  test('a script for the scripted model that stands in an agent’s place is told by what it is, and what it is for', async () => {
+    for (const [file, text] of [
+      ['demo.script.yaml', 'byAgent:\n  a:\n    - text: hi\n'],
+      ['snake.yaml', 'by_agent:\n  a: []\n'],
+      ['list.yaml', '- text: hi\n- tool_calls: [{ name: look, args: {} }]\n'],
+      ['list.json', '[{ "text": ["Hel", "lo"] }]'],
+    ] as const) {
+      const [first, ...more] = await faults({ [file]: text });
+      expect(first).toMatch(new RegExp(`^${file}:1: is a script for the scripted model, .*--script.*"script"`));
+      expect(more).toEqual([]);
+    }
+    expect(await faults({ 'a.yaml': 'name: a\ndescription: A.\nby_agent: {}\n' })).toEqual([
+      expect.stringContaining('a.yaml:3:by_agent: is unknown'),
+    ]);
+    expect(await faults({ 'a.yaml': '- name: a\n  description: A.\n' })).toEqual([
+      'a.yaml:1: must hold keys with values, not a list',
     ]);
   });
 
