@@ -519,7 +519,7 @@ test('what stands where a file should, and is none, is skipped or read past; nob
     const at = (id: string, file: string) => join(root, 'sessions', id, file);
     for (const path of [at('pipe', 'log.jsonl'), at('summary-pipe', 'summary.json')]) {
       await rm(path);
-      execFileSync('mkfifo', [path]);
+      execFileSync('/bin/sh', ['-c', 'mkfifo "$0"', path]);
     }
     for (const path of [at('folder', 'log.jsonl'), at('summary-folder', 'summary.json')]) {
       await rm(path);
