@@ -1,5 +1,4 @@
-import { execFileSync } from 'node:child_process';
-import { mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -503,38 +502,6 @@ test('a store whose sessions are closed holds no process open', async () => {
     expect((await readdir(join(place, 'sessions', 'a'))).sort()).toEqual(['log.jsonl', 'summary.json']);
   } finally {
     await rm(place, { recursive: true });
-  }
-});
-
-test('what stands where a file should, and is none, is skipped or read past; nobody waits for a pipe', async () => {
-  const root = await mkdtemp(join(tmpdir(), 'troupe-foreign-'));
-  try {
-    const notices: StoreNotice[] = [];
-    const store = fileStore({ dir: root, onNotice: (notice) => notices.push(notice) });
-    for (const id of ['whole', 'pipe', 'folder', 'summary-pipe', 'summary-folder']) {
-      const handle = await store.create('desk', { id });
-      await handle.append(note(1));
-      await handle.close();
-    }
-    const at = (id: string, file: string) => join(root, 'sessions', id, file);
-    for (const path of [at('pipe', 'log.jsonl'), at('summary-pipe', 'summary.json')]) {
-      await rm(path);
-      execFileSync('/bin/sh', ['-c', 'mkfifo "$0"', path]);
-    }
-    for (const path of [at('folder', 'log.jsonl'), at('summary-folder', 'summary.json')]) {
-      await rm(path);
-      await mkdir(path);
-    }
-    expect((await store.list()).map(({ id }) => id).sort()).toEqual(['summary-folder', 'summary-pipe', 'whole']);
-    expect(notices.map(({ sessionId }) => sessionId).sort()).toEqual(['folder', 'pipe']);
-    for (const id of ['pipe', 'folder']) {
-      await expect(store.load(id)).rejects.toMatchObject({
-        code: 'SESSION_NOT_FOUND',
-        message: `no session "${id}": its log is no file`,
-      });
-    }
-  } finally {
-    await rm(root, { recursive: true, force: true });
   }
 });
 
