@@ -139,7 +139,10 @@ class ForeignLink {
     this.#message = undefined;
     const response = this.#stream(data, context);
     const events = response.stream[Symbol.asyncIterator]();
-    const stop = () => response.controller.abort();
+    const stop = () => {
+      this.#showOpen('cancelled');
+      response.controller.abort();
+    };
     context.signal.addEventListener('abort', stop, { once: true });
     if (context.signal.aborted) stop();
     let count = 0;
@@ -153,8 +156,9 @@ class ForeignLink {
         }
         if (++count % EVENTS_PER_ROUND === 0) await nextRound();
         const read = readForeignEvent(step.value);
+        if (isItsEnd(read)) this.#showOpen('execution_failed');
         for (const draft of this.#take(read, faults)) yield this.#placed(draft, context);
-        if (read.kind === 'known' && read.draft.type === 'stream_end' && !read.nested) {
+        if (isItsEnd(read)) {
           this.#isRunning = false;
           isDone = await this.#endsNow(events);
           return;
@@ -164,6 +168,9 @@ class ForeignLink {
       if (this.#questions.size > 0) return;
       for (const request of this.#own.values()) yield this.#placed(request, context);
       this.#own.clear();
+    } catch (thrown) {
+      this.#showOpen('execution_failed');
+      throw thrown;
     } finally {
       context.signal.removeEventListener('abort', stop);
       // Not waited for: what does not end must not hold its host.
@@ -259,6 +266,20 @@ class ForeignLink {
     this.#options.showOwnCall(request, response);
   }
 
+  /** It is over: what it ran, or was to run, and never answered is shown all the same, with what is known of it. */
+  #showOpen(errorType: 'cancelled' | 'execution_failed'): void {
+    if (this.#own.size === 0) return;
+    const text = 'The agent ended without saying what came of this call.';
+    const result = { llmContent: [{ type: 'text' as const, text }], isError: true, errorType };
+    for (const [requestId, request] of this.#own) {
+      this.#open.delete(requestId);
+      this.#options.showOwnCall(request, { type: 'tool_response', requestId, name: request.name, ...result });
+    }
+    // What comes of them now comes too late.
+    this.#given = new Set([...this.#given, ...this.#own.keys()]);
+    this.#own.clear();
+  }
+
   /** A session of another major speaks of other events by the same names: nothing that it says is believed. */
   #assertVersion(version: string): void {
     const verdict = isCompatible(version);
@@ -281,6 +302,9 @@ class ForeignLink {
     return said === 'done';
   }
 }
+
+const isItsEnd = (read: ForeignEvent): boolean =>
+  read.kind === 'known' && read.draft.type === 'stream_end' && !read.nested;
 
 interface Faults {
   count: number;
