@@ -2,6 +2,7 @@ import type { ModelUsage } from '../contracts/index.js';
 import { isFunctionAgent } from '../kernel/function-executor.js';
 import { countDown, stopRun } from './end-run.js';
 import { lastTextOf } from './last-text.js';
+import { enter, leave } from './session-tree.js';
 import type { RunEnd, RunRecord, Thread } from './thread.js';
 import { cancelCalls } from './tool-call.js';
 
@@ -47,7 +48,30 @@ export function countTurn(from: Thread): { thread: Thread; end: RunEnd } | undef
     return { thread, end: limitEnd(run, 'max_turns', 'maxTurns', run.turnsBelow) };
   }
   addTurns(from, 1);
+  for (let thread = from.parent; thread !== undefined; thread = thread.parent) {
+    if (thread.run !== undefined) thread.run.turnsOpen++;
+  }
   return undefined;
+}
+
+/**
+ * A turn that was counted is over. With the last of them those go on for which there was no room, once what it came to has
+ * been taken in: what was within the limit is not cut off by what was not.
+ */
+export function endTurn(from: Thread): void {
+  for (let { parent } = from; parent !== undefined; parent = parent.parent) {
+    const { run, tree } = parent;
+    if (run === undefined || run.turnsOpen === 0) continue;
+    run.turnsOpen--;
+    const held = run.heldTurns;
+    if (run.turnsOpen > 0 || held === undefined) continue;
+    run.heldTurns = undefined;
+    enter(tree);
+    setImmediate(() => {
+      for (const goOn of held) goOn();
+      leave(tree);
+    });
+  }
 }
 
 /** A turn that came to no model call, or is made again, was none. */

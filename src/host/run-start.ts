@@ -225,6 +225,8 @@ export function beginRun(
     tally: createUsageTally(),
     turns: 0,
     turnsBelow: 0,
+    turnsOpen: 0,
+    heldTurns: undefined,
     llmCalls: 0,
     stop: undefined,
     stoppedAt: 0,

@@ -96,6 +96,10 @@ export interface RunRecord {
   turns: number;
   /** Of all below it, counted where a composition of the tree limits them. */
   turnsBelow: number;
+  /** Of these, those under way. */
+  turnsOpen: number;
+  /** Turns below for which there is no room: each goes on, and ends the run, once none is under way. */
+  heldTurns: (() => void)[] | undefined;
   llmCalls: number;
   /** Set once the run is being stopped; the first reason counts. */
   stop: RunStop | undefined;

@@ -3,7 +3,7 @@ import type { AgentDefinition } from '../../src/contracts/index.js';
 import { agent, graph, hierarchical, loop, memoryStore, parallel, sequential, transfer } from '../../src/index.js';
 import { virtualClock } from '../../src/testing/index.js';
 import { collect, leaf, ofType } from '../support/team.js';
-import { asker, call, endsIn, hostWith, runTeam, textsGiven, until } from '../support/teams.js';
+import { asker, call, endsIn, gate, hostWith, runTeam, textsGiven, until } from '../support/teams.js';
 
 const MINUTE = 60_000;
 
@@ -148,14 +148,36 @@ test.each<[string, number, AgentDefinition, data: object]>([
   },
 );
 
-test('branches side by side have their turns together, and no more', async () => {
-  const constraints = { maxTurns: 2 };
-  const { result, model } = await runTeam(
-    parallel({ name: 't', children: [a, b, c], constraints }),
-    says('a', 'b', 'c'),
-  );
+test('branches side by side have their turns together, and no more; what began within the limit is not cut off', async () => {
+  const team = parallel({ name: 't', children: [a, b, c], constraints: { maxTurns: 2 } });
+  const { events, result, model } = await runTeam(team, says('a', 'b', 'c'));
   expect(model.requests).toHaveLength(2);
-  expect(result).toMatchObject({ reason: 'max_turns', data: { limit: 'maxTurns', used: 2 } });
+  const data = { limit: 'maxTurns', used: 2, result: { a: 'a1', b: 'b1' } };
+  expect(result).toMatchObject({ reason: 'max_turns', data });
+  expect(endsIn(events)).toEqual(['a_1: completed', 'b_2: completed', 'c_3: aborted', '-: max_turns']);
+});
+
+test('a branch for which there is no turn holds up neither the end of the team nor who stops it', async () => {
+  const work = gate('work');
+  const asks = agent({ name: 'b', tools: [asker('ask')] });
+  const team = parallel({
+    name: 't',
+    children: [agent({ name: 'a', tools: [work.tool] }), asks, c],
+    constraints: { maxTurns: 2 },
+  });
+  const script = { a: [call('work'), { text: 'A' }], b: [call('ask'), { text: 'B' }], ...says('c') };
+  const { host } = hostWith(script);
+  expect((await host.run(team, 'go').result).reason).toBe('max_turns');
+  const slow = { ...script, a: [{ text: 'A', delayMs: 1_000 }] };
+  const clock = virtualClock();
+  const { host: second } = hostWith(slow, { clock });
+  const run = second.run(team, 'go');
+  const events = collect(run);
+  await until(() => run.state().threads.length === 4);
+  run.abort('enough');
+  expect(endsIn(await events).at(-1)).toBe('-: aborted');
+  expect(clock.pending).toBe(0);
+  await Promise.all([host.close(), second.close()]);
 });
 
 test('each turn of a member counts, and a run that needs no more than its turns has completed', async () => {

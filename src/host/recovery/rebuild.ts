@@ -76,6 +76,8 @@ function recordOf(thread: Thread, past: ThreadPast, input: AgentEvent<'message'>
     tally,
     turns: past.turns,
     turnsBelow: past.turnsBelow,
+    turnsOpen: 0,
+    heldTurns: undefined,
     llmCalls: past.llmCalls,
     stop: undefined,
     stoppedAt: 0,
