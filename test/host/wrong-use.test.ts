@@ -253,3 +253,17 @@ test('a kind of data that a stream does not take is refused by its name', async 
     message: expect.stringContaining('"telegram"'),
   });
 });
+
+test('an option that a call does not read is refused with those that it does, and nothing is done', async () => {
+  const { host } = hostWith({ a: [{ text: 'A' }] });
+  const { sessionId } = await host.run(leaf('a'), 'go').result;
+  const wrong = { too: 1 } as never;
+  const refusal = { code: 'INVALID_OPTION', message: expect.stringContaining('no option "too"') };
+  await expect(host.fork(sessionId, wrong)).rejects.toMatchObject(refusal);
+  await expect(host.rewind(sessionId, wrong)).rejects.toMatchObject(refusal);
+  await expect(host.inspectServer(wrong)).rejects.toMatchObject(refusal);
+  expect(() => host.attach(sessionId, wrong)).toThrow(expect.objectContaining(refusal));
+  expect(await host.list()).toHaveLength(1);
+  expect(() => host.close(wrong)).toThrow(expect.objectContaining(refusal));
+  await host.close();
+});
