@@ -11,6 +11,7 @@ import { closeExecutor, createExecutor } from './executors.js';
 import type { HostCore } from './host-core.js';
 import { liveSessions } from './live-sessions.js';
 import { runOptionFaults } from './option-keys.js';
+import { assertOwner } from './owner.js';
 import { assertPriced } from './price-check.js';
 import { applyPast, type Past, readIdle } from './recover-idle.js';
 import { assertUndamaged } from './recovery/damage.js';
@@ -168,6 +169,8 @@ async function recover(
   handle: SessionHandle,
 ): Promise<Tree> {
   try {
+    // Who is not named is the default user wherever tools are made for the user.
+    assertOwner(handle, options.userId ?? (host.sessionTools.areFor(agent.definition) ? 'local' : undefined));
     assertUndamaged(handle, 'repair it first (troupe sessions repair, or host.resume with { repair: true })');
     const past = await readIdle(agent, handle);
     const permissionMode = options.permissionMode ?? past?.permissionMode;
