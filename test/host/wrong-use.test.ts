@@ -253,3 +253,14 @@ test('a kind of data that a stream does not take is refused by its name', async 
     message: expect.stringContaining('"telegram"'),
   });
 });
+
+test('a tool that is known by its descriptor alone is plain JSON: it stands in events', async () => {
+  await using host = createHost({ models: { scripted: scriptedModel(() => ({ text: 'x' })) } });
+  for (const more of [
+    { parametersSchema: { type: 'object', check: () => true } },
+    { annotations: { at: new Date() } },
+  ]) {
+    const tools = [{ ...consumerTool('mine'), ...more }] as never;
+    expect(() => host.run(leaf('a'), 'go', { tools })).toThrow(/tools\.mine.*plain JSON/);
+  }
+});
