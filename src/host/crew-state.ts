@@ -44,6 +44,8 @@ export interface CrewState {
   view: ModelMessage[] | undefined;
   /** `transfer`: of the conversation, for the member that takes over. */
   summary: string | undefined;
+  /** All children of the run under way are being stopped, a part at a time. */
+  isStopping: boolean;
   /** `transfer`: the handover under way has been told. */
   isAnnounced: boolean;
   /** `transfer`: what will drive the member that takes over. */
@@ -72,6 +74,7 @@ export const newCrewState = (): CrewState => ({
   conversation: [],
   view: undefined,
   summary: undefined,
+  isStopping: false,
   isAnnounced: false,
   prepared: undefined,
   graph: undefined,

@@ -12,6 +12,7 @@ import { dataFault } from './given-data.js';
 import type { HostCore } from './host-core.js';
 import { liveSessions } from './live-sessions.js';
 import { runOptionFaults } from './option-keys.js';
+import { assertOwner } from './owner.js';
 import { assertPriced } from './price-check.js';
 import { applyPast, type Past, readIdle } from './recover-idle.js';
 import { assertUndamaged } from './recovery/damage.js';
@@ -172,6 +173,8 @@ async function recover(
   handle: SessionHandle,
 ): Promise<Tree> {
   try {
+    // Who is not named is the default user wherever tools are made for the user.
+    assertOwner(handle, options.userId ?? (host.sessionTools.areFor(agent.definition) ? 'local' : undefined));
     assertUndamaged(handle, 'repair it first (troupe sessions repair, or host.resume with { repair: true })');
     const past = await readIdle(agent, handle);
     const permissionMode = options.permissionMode ?? past?.permissionMode;
