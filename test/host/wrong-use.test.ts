@@ -267,3 +267,14 @@ test('an option that a call does not read is refused with those that it does, an
   expect(() => host.close(wrong)).toThrow(expect.objectContaining(refusal));
   await host.close();
 });
+
+test('a tool that is known by its descriptor alone is plain JSON: it stands in events', async () => {
+  await using host = createHost({ models: { scripted: scriptedModel(() => ({ text: 'x' })) } });
+  for (const more of [
+    { parametersSchema: { type: 'object', check: () => true } },
+    { annotations: { at: new Date() } },
+  ]) {
+    const tools = [{ ...consumerTool('mine'), ...more }] as never;
+    expect(() => host.run(leaf('a'), 'go', { tools })).toThrow(/tools\.mine.*plain JSON/);
+  }
+});
