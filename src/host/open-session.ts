@@ -8,6 +8,7 @@ import { TreeBudget } from './budget.js';
 import { compileAgent } from './compile-agent.js';
 import { stopUnlogged } from './end-run.js';
 import { closeExecutor, createExecutor } from './executors.js';
+import { dataFault } from './given-data.js';
 import type { HostCore } from './host-core.js';
 import { liveSessions } from './live-sessions.js';
 import { runOptionFaults } from './option-keys.js';
@@ -70,6 +71,9 @@ export function assertDescriptors(tools: Tree['runTools']): void {
     const fault = toolNameFault(tool.name) ?? (hasWords ? undefined : 'a tool needs a description');
     if (fault !== undefined) problems.push({ code: 'INVALID_DEFINITION', path, message: fault });
     if ('kind' in tool) continue;
+    const lost = dataFault(tool);
+    if (lost !== undefined)
+      problems.push({ code: 'INVALID_DEFINITION', path, message: `a descriptor is plain JSON:${lost}` });
     problems.push(
       ...readSchema(tool.parametersSchema, { path: `${path}.parametersSchema`, objectOnly: true }).problems,
     );
