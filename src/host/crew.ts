@@ -8,7 +8,7 @@ import { breakOff, forget, publishCompleted } from './child-end.js';
 import { type ChildInput, childInput, isThenable, recordDecision } from './child-input.js';
 import { concludeRun, noteOutcome } from './conclude.js';
 import { type ChildOutcome, type CrewState, newCrewState } from './crew-state.js';
-import { abortStop, stopRun } from './end-run.js';
+import { abortStop, stopBelow, stopRun } from './end-run.js';
 import { publishFault } from './fault.js';
 import { decideEdges } from './graph-edges.js';
 import { graphInput } from './graph-input.js';
@@ -546,9 +546,7 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
   function stopJob(job: Job): void {
     job.isCancelled = true;
     job.cancelDelay?.();
-    const stop = thread.run?.stop;
-    const reason = stop?.data.reason ?? stop?.reason ?? 'a sibling ended the work';
-    if (job.thread !== undefined) stopRun(job.thread, abortStop(reason, stop?.data.by ?? 'host'));
+    if (job.thread !== undefined) stopRun(job.thread, stopBelow(thread));
   }
 
   /** Children from before the process ended that the composition has not come to again: they end before it. */

@@ -58,12 +58,19 @@ export function forceInTime(tree: Tree): void {
   tree.cancelForce ??= clock.schedule(() => forceLate(tree), abortTimeoutMs);
 }
 
-/** Whether its run, or one above it, is being stopped; its turn to be told so may not have come yet. */
-export function isBeingStopped(thread: Thread): boolean {
-  for (let at: Thread | undefined = thread; at !== undefined; at = at.parent) {
-    if (at.run?.stop !== undefined || at.parent?.crew?.isStopping === true) return true;
+/** How those below a thread end that is being stopped, or that needs them no more. */
+export function stopBelow({ run }: Thread): RunStop {
+  const stop = run?.stop;
+  return abortStop(stop?.data.reason ?? stop?.reason ?? 'a sibling ended the work', stop?.data.by ?? 'host');
+}
+
+/** How its run ends that is being stopped, or that those above it are about to stop: its turn to be told may be to come. */
+export function stopOf(thread: Thread): RunStop | undefined {
+  if (thread.run?.stop !== undefined) return thread.run.stop;
+  for (let at = thread.parent; at !== undefined; at = at.parent) {
+    if (at.run?.stop !== undefined || at.crew?.isStopping === true) return stopBelow(at);
   }
-  return false;
+  return undefined;
 }
 
 /** Cuts off what was told to stop and has not ended in time, children first; waits on for what has time left. */

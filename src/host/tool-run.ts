@@ -6,7 +6,7 @@ import { beginActivity, beginWait, endActivity, endWait } from './activity.js';
 import { builtinTools } from './builtin-tools.js';
 import { CallContext, showProgress } from './call-context.js';
 import { delegate } from './delegate.js';
-import { isBeingStopped } from './end-run.js';
+import { stopOf } from './end-run.js';
 import { fireHook } from './fire-hook.js';
 import { Occupancy } from './occupancy.js';
 import { noteOutsideWait } from './outside-wait.js';
@@ -39,7 +39,8 @@ export async function execute(call: Call): Promise<void> {
     if (durable !== undefined) await durable;
     if (isDone(call)) return;
     // Its thread may not have been told yet, where many are stopped a part at a time.
-    if (isBeingStopped(thread)) return respond(call, errorResult('cancelled', 'cancelled: the run is being stopped'));
+    if (stopOf(thread) !== undefined)
+      return respond(call, errorResult('cancelled', 'cancelled: the run is being stopped'));
     if (tree.storeError !== undefined) {
       const text = `not run: the log of the session cannot be written (${tree.storeError.message})`;
       return respond(call, errorResult('execution_failed', text));

@@ -3,7 +3,7 @@ import type { SessionEvent, StopOrder } from '../../machines/session.events.js';
 import type { TurnEnd } from '../contracts/index.js';
 import { describeError } from '../kernel/errors.js';
 import { endActivity } from './activity.js';
-import { endRun, forcedEnd, isBeingStopped } from './end-run.js';
+import { endRun, forcedEnd, stopOf, stopRun } from './end-run.js';
 import { endTurn, limitEnd, spentEnd } from './limits.js';
 import { watchLoops, watchWords } from './loop-watch.js';
 import { bestResult, checkOutput } from './output.js';
@@ -52,13 +52,19 @@ export function beginTurn(thread: Thread, report: (event: SessionEvent) => void)
     run.cutTurn = cut;
     recovery?.onBegin(() => {
       // What is stopped from above, a part at a time, begins nothing meanwhile.
-      if (!thread.isPaused && !isBeingStopped(thread)) thread.resumeTurn?.();
+      if (!thread.isPaused && stopOf(thread) === undefined) thread.resumeTurn?.();
     });
   } else start();
 
   function start(): void {
     if (isOver) return;
-    if (run.stop !== undefined) return end(run.stop);
+    const stop = stopOf(thread);
+    if (stop !== undefined) {
+      // It ends here, and not as one that stands between its turns.
+      run.cutTurn = () => {};
+      stopRun(thread, stop);
+      return end(run.stop ?? stop);
+    }
     const reviewing = thread.tree.host.lifecycle?.beforeTurn(thread);
     if (reviewing !== undefined) return void reviewing.then(start);
     publishSteers(thread);

@@ -202,7 +202,7 @@ test('one signal over fifty children, a thousand tools and their model calls kee
   expect(warnings).toEqual([]);
 });
 
-test('where many branches are told one after another that the run stops, none of them starts a tool meanwhile', async () => {
+test('where many branches are told one after another that the run stops, none starts a tool or asks its model meanwhile', async () => {
   let now = 0;
   const slow = vi.spyOn(performance, 'now').mockImplementation(() => (now += 1_000));
   const aRound = () => new Promise((resolve) => setImmediate(resolve));
@@ -220,6 +220,7 @@ test('where many branches are told one after another that the run stops, none of
     },
   });
   const model = scriptedModel(async (_, index) => {
+    if (isStopped) late.push('model');
     await aRound();
     return { toolCalls: [{ name: 'step', args: { index } }] };
   });

@@ -1,6 +1,6 @@
 import type { Bag, JsonSchema, ToolResultData } from '../../contracts/index.js';
 import { errorResult, toToolResult } from '../../kernel/tool-result.js';
-import { isBeingStopped } from '../end-run.js';
+import { stopOf } from '../end-run.js';
 import { planExit } from '../plan-mode.js';
 import { cancelQuestion } from '../questions.js';
 import { publish, shortName } from '../session-tree.js';
@@ -89,7 +89,7 @@ export async function recoverCall(call: Call): Promise<ToolResultData | undefine
 
 /** A call of a run that is being stopped goes on no more. */
 const held = (call: Call): ToolResultData | undefined =>
-  isDone(call) || isBeingStopped(call.thread)
+  isDone(call) || stopOf(call.thread) !== undefined
     ? errorResult('cancelled', 'cancelled: the run is being stopped')
     : undefined;
 
