@@ -1,3 +1,4 @@
+import { didYouMean } from '../kernel/text.js';
 import { readAnnotations } from './annotations.js';
 import { readPolicyPattern } from './pattern.js';
 import { readPrefix } from './shell/prefix-words.js';
@@ -71,11 +72,16 @@ function mayBeOfServer(name: unknown, server: string): boolean {
 
 const TRUTHS = new Set(['readOnly', 'destructive', 'longRunning', 'idempotent', 'polling', 'openWorld']);
 
-/** What is wrong with a value that is asked of an annotation of ours. */
+const ANNOTATIONS = [...TRUTHS, 'category'];
+
+/** What is wrong with a name, or with a value that is asked of an annotation of ours. */
 function annotationFault(annotations: object): string | undefined {
   for (const [name, value] of readAnnotations(annotations as Record<string, unknown>)) {
     if (TRUTHS.has(name) && typeof value !== 'boolean') return `can never match: ${name} is true or false`;
     if (name === 'category' && typeof value !== 'string') return 'can never match: category is a text';
+    // Annotations are open: only what is nearly one of ours is taken for a slip.
+    const meant = ANNOTATIONS.includes(name) ? '' : didYouMean(name, ANNOTATIONS);
+    if (meant !== '') return `no annotation "${name}"${meant}`;
   }
   return undefined;
 }
