@@ -218,6 +218,14 @@ const methods = {
         return new Promise((resolve) => {
           answered = (count) => count === 2 && resolve(text('asked'));
         });
+      case 'many-questions':
+        for (let at = 0; at < 500; at++) {
+          const params = { message: `${at}`, requestedSchema: { ...object, properties: {} } };
+          send({ id: `q${at}`, method: 'elicitation/create', params });
+        }
+        return new Promise((resolve) => {
+          answered = (count) => count === 500 && resolve(text('asked'));
+        });
       case 'ask':
         send({
           id: `q${calls}`,
