@@ -180,7 +180,7 @@ class StandingSession implements HostSession {
   async #fromSource({ compiled, options }: Settings, source: SessionSource, then: (tree: Tree) => void): Promise<void> {
     this.#isOpening = true;
     try {
-      const sessionId = await copySource(this.host, source);
+      const sessionId = await copySource(this.host, source, options.userId);
       return await this.#whenOpen({ compiled, options: { ...options, sessionId } }, then);
     } finally {
       this.#isOpening = false;

@@ -13,6 +13,7 @@ import type {
   PolicyEvaluator,
   SessionProvider,
 } from '../contracts/index.js';
+import { toolNameFault } from '../kernel/agent-check.js';
 import { systemClock } from '../kernel/clock.js';
 import { describeAgent } from '../kernel/definition.js';
 import { TroupeError, throwProblems } from '../kernel/errors.js';
@@ -23,6 +24,7 @@ import { seededRandom } from '../kernel/random.js';
 import { assertSessionId } from '../kernel/session-id.js';
 import { createStamp } from '../kernel/stamp.js';
 import { TurnoverMap } from '../kernel/turnover-map.js';
+import { isCompatible } from '../kernel/version.js';
 import { type CompositionMachine, wireSession } from './agent-logics.js';
 import { createSession } from './agent-session.js';
 import { attach } from './attach.js';
@@ -219,6 +221,7 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
       if (executors.has(type) || type === 'composition') {
         throw new TroupeError({ code: 'INVALID_OPTION', message: `executor "${type}" is registered already` });
       }
+      assertServes(type, creator);
       executors.set(type, creator);
     },
     async inspectServer(given) {
@@ -255,6 +258,13 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
   let closing: Promise<void> | undefined;
   inspectable.set(host, (name) => createInspection(core, host, root, audience, name));
   return host;
+}
+
+/** Throws `INCOMPATIBLE_VERSION` for an executor that was written for another host than this one. */
+function assertServes(type: string, { interfaceVersion }: ExecutorCreator): void {
+  const verdict = interfaceVersion === undefined ? undefined : isCompatible(String(interfaceVersion));
+  if (verdict === undefined || verdict.compatible) return;
+  throw new TroupeError({ code: 'INCOMPATIBLE_VERSION', message: `executor "${type}": ${verdict.reason}` });
 }
 
 function assertPort(port: unknown): void {
@@ -356,6 +366,10 @@ function checkOptions(options: HostOptions): void {
   const shared = (own('tools') ?? []).filter(isShared);
   twice(shared, 'tools');
   problems.push(...toolsetProblems(shared));
+  for (const tool of shared) {
+    const fault = isToolset(tool) ? undefined : toolNameFault(tool.name);
+    if (fault !== undefined) problems.push({ code: 'INVALID_OPTION', path: 'tools', message: fault });
+  }
   twice(agents, 'agents');
   const elicitation = own('elicitation');
   if (

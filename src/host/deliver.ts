@@ -11,6 +11,7 @@ import { narrowPermissionMode } from '../kernel/narrow.js';
 import { parseThreadId } from '../kernel/thread-id.js';
 import { resultFault, toToolResult } from '../kernel/tool-result.js';
 import { compileAgent } from './compile-agent.js';
+import { isBeingStopped } from './end-run.js';
 import { dataFault } from './given-data.js';
 import { assertDescriptors, assertMode, compilingHost } from './open-session.js';
 import { checkAnswer, type Question, settle } from './questions.js';
@@ -26,7 +27,7 @@ export type Delivery = Exclude<SessionStreamData, { kind: 'message' }>;
 export function checkDelivery(tree: Tree, data: Delivery): void {
   if (data.kind === 'elicitation_response') {
     const question = tree.questions.get(data.requestId);
-    if (question === undefined) throw unknownRequest(tree, data.requestId);
+    if (question === undefined || isBeingStopped(question.thread)) throw unknownRequest(tree, data.requestId);
     return checkAnswer(question, data.response);
   }
   const { kind } = data;
@@ -41,7 +42,8 @@ export function checkDelivery(tree: Tree, data: Delivery): void {
   const seen = new Set<string>();
   for (const given of results) {
     const { requestId, result } = Object(given) as typeof given;
-    if (!tree.consumerCalls.has(requestId) || seen.has(requestId)) throw unknownRequest(tree, requestId);
+    const call = tree.consumerCalls.get(requestId);
+    if (call === undefined || isBeingStopped(call.thread) || seen.has(requestId)) throw unknownRequest(tree, requestId);
     seen.add(requestId);
     const fault = resultFault(result);
     if (fault === undefined) continue;

@@ -58,10 +58,10 @@ export function forceInTime(tree: Tree): void {
   tree.cancelForce ??= clock.schedule(() => forceLate(tree), abortTimeoutMs);
 }
 
-/** Whether its run, or one above it, is being stopped. */
+/** Whether its run, or one above it, is being stopped; its turn to be told so may not have come yet. */
 export function isBeingStopped(thread: Thread): boolean {
   for (let at: Thread | undefined = thread; at !== undefined; at = at.parent) {
-    if (at.run?.stop !== undefined) return true;
+    if (at.run?.stop !== undefined || at.parent?.crew?.isStopping === true) return true;
   }
   return false;
 }

@@ -180,10 +180,28 @@ const isCount = (value: unknown) =>
   value === Number.POSITIVE_INFINITY || (Number.isInteger(value) && Number(value) >= 1);
 const isSpan = (value: unknown) => typeof value === 'number' && value > 0;
 
-/** The options of a call, `{}` when left out. Throws `INVALID_OPTION` for what is no object of options. */
+/** The options of calls that take few; `run` and `session` say all that is wrong with theirs themselves. */
+const CALL_KEYS: Readonly<Record<string, readonly string[]>> = {
+  fork: ['at'],
+  rewind: ['to', 'restoreFiles'],
+  attach: ['after'],
+  close: ['drainMs'],
+  inspectServer: ['port', 'hostname', 'token', 'name', 'hosts', 'connect'],
+};
+
+/**
+ * The options of a call, `{}` when left out. Throws `INVALID_OPTION` for what is no object of options, and for a key of
+ * `CALL_KEYS` that nobody reads: what it was to say would be lost.
+ */
 export function optionsOf<T extends object>(options: T | undefined, of: string): T {
   if (options === undefined) return {} as T;
-  if (isObject(options)) return options;
+  if (isObject(options)) {
+    const keys = CALL_KEYS[of];
+    const unknown = keys && Object.keys(options).find((key) => !keys.includes(key));
+    if (keys === undefined || unknown === undefined) return options;
+    const message = `${of}: no option "${unknown}"${didYouMean(unknown, keys)}; options: ${keys.join(', ')}`;
+    throw new TroupeError({ code: 'INVALID_OPTION', message });
+  }
   throw new TroupeError({ code: 'INVALID_OPTION', message: `${of}: options must be an object, { … }` });
 }
 

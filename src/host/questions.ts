@@ -214,6 +214,9 @@ const expiryOf = ({ expiresAt }: ElicitationRequest): number | null => {
   return Number.isNaN(at) ? null : at;
 };
 
+/** Of an answer that may be given again; who answers by a callback is asked once. */
+const STAYS_OPEN = '; the question stays open';
+
 async function answerByCallback(
   question: Question,
   callback: Exclude<Tree['host']['elicitation'], string>,
@@ -229,7 +232,7 @@ async function answerByCallback(
     });
     if (!question.settled) checkAnswer(question, answer);
   } catch (thrown) {
-    const said = thrown instanceof Error ? thrown.message : String(thrown);
+    const said = (thrown instanceof Error ? thrown.message : String(thrown)).replace(STAYS_OPEN, '');
     // What answers for credentials may have one in its words.
     const text = request.kind === 'auth_required' ? 'who answers failed' : said;
     if (!question.settled)
@@ -268,7 +271,7 @@ const isBag = (value: unknown): value is Bag => typeof value === 'object' && val
 const invalidAnswer = (question: Question, errors: readonly string[]) =>
   new TroupeError({
     code: 'INVALID_ANSWER',
-    message: `the answer to ${question.requestId} ("${question.request.message}") does not fit: ${errors.join('; ')}; the question stays open`,
+    message: `the answer to ${question.requestId} ("${question.request.message}") does not fit: ${errors.join('; ')}${STAYS_OPEN}`,
   });
 
 /** Publishes the one response of a question and lets the asker go on once it is durable. */

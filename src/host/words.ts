@@ -14,7 +14,7 @@ export interface Words {
 
 /** Logged when words are taken in, for whoever goes on with the session should its process end before they are heard. */
 const STEER = 'steer';
-/** Logged when a caller stops a thread, for the same reason. */
+/** Logged when a caller or a limit stops a thread, for the same reason. */
 const STOP = 'stop';
 
 /**
@@ -57,15 +57,15 @@ export function takeWords(thread: Thread, from: Thread): void {
 export const hasWords = ({ steers }: Thread, { steerId }: Words): boolean =>
   steers.some((one) => one.steerId === steerId);
 
-/** What a caller stops stays stopped, also where the process ends before the thread has. */
-export function noteStop(thread: Thread, stop: RunStop): void {
+/** What a caller, or a limit, stops stays stopped, also where the process ends before the thread has. */
+export function noteStop(thread: Thread, stop: RunStop, source: 'user' | 'host' = 'user'): void {
   if (thread.tree.handle === undefined || thread.run === undefined || thread.run.stop !== undefined) return;
-  if (thread.end === undefined) note(thread, STOP, { ...stop });
+  if (thread.end === undefined) note(thread, STOP, { ...stop }, source);
 }
 
 /** In the log alone: whoever reads along is shown words where they take effect, and a stop by the end that it leads to. */
-function note(thread: Thread, kind: string, data: Bag): void {
-  const draft = { type: 'custom', kind, data, source: 'user' } as const;
+function note(thread: Thread, kind: string, data: Bag, source: 'user' | 'host' = 'user'): void {
+  const draft = { type: 'custom', kind, data, source } as const;
   const { merge, host } = thread.tree;
   if (host.hookPoints.has('on_event')) void merge.publish(thread, draft);
   else merge.record(thread, draft);
@@ -91,6 +91,6 @@ export function foldWords(waiting: Words[], event: AgentEvent): string | undefin
 
 /** The stop that an event of a log tells of. */
 export const stopIn = ({ kind, source, data }: AgentEvent<'custom'>): RunStop | undefined =>
-  kind === STOP && source === 'user' ? (data as RunStop) : undefined;
+  kind === STOP && (source === 'user' || source === 'host') ? (data as RunStop) : undefined;
 
 const idIn = (bag: Bag | undefined): string | undefined => (typeof bag?.steerId === 'string' ? bag.steerId : undefined);

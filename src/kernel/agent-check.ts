@@ -11,7 +11,14 @@ const TOOL_NAME = /^[A-Za-z0-9_][A-Za-z0-9_.:/-]*$/;
 const NO_KEY = '__proto__';
 const LONGEST_NAME = 64;
 /** The host gives these to agents itself. */
-const RESERVED_TOOLS = ['transfer_to_agent', 'exit_loop', 'complete_task', 'activate_skill'];
+const RESERVED_TOOLS: readonly unknown[] = [
+  'transfer_to_agent',
+  'exit_loop',
+  'complete_task',
+  'activate_skill',
+  'ask_user',
+  'exit_plan_mode',
+];
 type LimitKind = 'count' | 'amount' | 'time' | 'flag';
 const LIMITS: Record<keyof AgentConstraints, LimitKind> = {
   maxTurns: 'count',
@@ -61,13 +68,16 @@ function jsonFaultAt(value: unknown, path: string): Problem[] {
   return fault === undefined ? [] : [invalid(path, `must be plain JSON: ${fault.trim()}`)];
 }
 
+/** Whether the host gives agents a tool of that name itself. */
+export const isHostsTool = (name: unknown): boolean => RESERVED_TOOLS.includes(name);
+
 /** What is wrong with the name of a tool; undefined when nothing is. */
 export function toolNameFault(name: unknown): string | undefined {
   if (typeof name !== 'string' || name === '') return 'a tool needs a name';
   if (name.length > LONGEST_NAME) return `the tool name "${name}" is longer than ${LONGEST_NAME} characters`;
   if (!TOOL_NAME.test(name) || name === NO_KEY) return `"${name}" is no tool name: letters, digits and _ . : / - only`;
   if (name.startsWith('provider:')) return `"${name}" names a tool that the provider runs; it is declared by name only`;
-  if (RESERVED_TOOLS.includes(name)) return `"${name}" is a tool of the host; choose another name`;
+  if (isHostsTool(name)) return `"${name}" is a tool of the host; choose another name`;
   return undefined;
 }
 

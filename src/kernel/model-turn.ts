@@ -81,6 +81,9 @@ const FINISHES: ReadonlyMap<string, string> = new Map([
 const brokenOff = () =>
   new ModelError({ code: 'UNAVAILABLE', message: 'the model ended its answer with an error', retryable: true });
 
+/** A text of no characters; one that carries something beside it, such as a signature, is more than that. */
+const isNothing = (part: ContentPart): boolean => part.type === 'text' && part.text === '' && part._meta === undefined;
+
 /** A class, not an object with getters: there is one per model call. */
 class Turn implements ModelTurn {
   hasSpoken = false;
@@ -112,7 +115,7 @@ class Turn implements ModelTurn {
     const { content, toolCalls, finishReason } = increment;
     if (finishReason !== undefined) this.finishReason = FINISHES.get(finishReason) ?? finishReason;
     let full: undefined | void | Promise<void>;
-    if (content.length > 0) {
+    if (content.length > 0 && !content.every(isNothing)) {
       const isFirst = !this.hasSpoken;
       this.hasSpoken = true;
       const draft: AgentEventDraft<'message'> = {
@@ -141,7 +144,7 @@ class Turn implements ModelTurn {
       if (part.type === 'text') this.#size += part.text.length;
       else if (part.type === 'thought') this.#size += part.thought.length;
       else if (part.type === 'refusal') this.#hasRefused = true;
-      if (part.type !== 'thought') this.hasAnswered = true;
+      if (part.type !== 'thought' && !isNothing(part)) this.hasAnswered = true;
       const mayJoin = (part.type === 'text' || part.type === 'thought') && part._meta === undefined;
       const joins = mayJoin && part.type === this.#lastKind;
       // What stands on both sides of a call stays apart: the call's place among the parts depends on it.

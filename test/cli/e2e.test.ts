@@ -259,6 +259,9 @@ test('a models file prices a team: for the listing, the worst case, the budget a
   ]);
   const plain = await troupe(['models', '--models', 'models.yaml'], { cwd });
   expect(plain.out).toMatch(/fast → openai\/small {2}no price/);
+  expect((await troupe(['models', 'stuck.ts'], { cwd })).out).toBe(
+    '"stuck" names no model: --models <file> reads others\n',
+  );
   expect((await troupe(['models'], { cwd })).out).toBe('no models are named: give a team file, or --models <file>\n');
 
   const checked = await troupe(['check', 'solo.agent.md', '--models', 'models.yaml', '--json'], { cwd });

@@ -115,6 +115,10 @@ test('resume names the option that repairs a damaged log, and has it; the list s
 test('delete takes those that are named, or all that are older, and nothing unasked', async () => {
   for (const id of ['a', 'ab', 'abc']) await stored(id);
   expect(await troupe('delete')).toMatchObject({ code: 2, err: expect.stringContaining('--older-than') });
+  expect(await troupe('delete', 'a', 'nobody', 'ab')).toMatchObject({
+    code: 2,
+    err: 'troupe: no session "nobody"; nothing was deleted\n',
+  });
   expect((await troupe('delete', 'ab')).out).toBe('1 session deleted\n');
   expect(JSON.parse((await troupe('list', '--json')).out)).toHaveLength(2);
   expect(await troupe('delete', '--older-than', '1Y')).toMatchObject({ code: 2, err: expect.stringContaining('1Y') });
@@ -134,6 +138,8 @@ test('what cannot be done is one sentence, with exit code 2', async () => {
   await handle.lock?.();
   expect(await troupe('delete', 's1')).toMatchObject({ code: 2, err: expect.stringContaining(`(${process.pid})`) });
   expect((await troupe('show', 's1')).code).toBe(0);
+  await stored('s2');
+  expect(await troupe('delete', 's2', 's1')).toMatchObject({ code: 2, err: expect.stringMatching(/before it: s2\n$/) });
   await handle.close();
 });
 

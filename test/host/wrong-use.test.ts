@@ -253,3 +253,28 @@ test('a kind of data that a stream does not take is refused by its name', async 
     message: expect.stringContaining('"telegram"'),
   });
 });
+
+test('an option that a call does not read is refused with those that it does, and nothing is done', async () => {
+  const { host } = hostWith({ a: [{ text: 'A' }] });
+  const { sessionId } = await host.run(leaf('a'), 'go').result;
+  const wrong = { too: 1 } as never;
+  const refusal = { code: 'INVALID_OPTION', message: expect.stringContaining('no option "too"') };
+  await expect(host.fork(sessionId, wrong)).rejects.toMatchObject(refusal);
+  await expect(host.rewind(sessionId, wrong)).rejects.toMatchObject(refusal);
+  await expect(host.inspectServer(wrong)).rejects.toMatchObject(refusal);
+  expect(() => host.attach(sessionId, wrong)).toThrow(expect.objectContaining(refusal));
+  expect(await host.list()).toHaveLength(1);
+  expect(() => host.close(wrong)).toThrow(expect.objectContaining(refusal));
+  await host.close();
+});
+
+test('a tool that is known by its descriptor alone is plain JSON: it stands in events', async () => {
+  await using host = createHost({ models: { scripted: scriptedModel(() => ({ text: 'x' })) } });
+  for (const more of [
+    { parametersSchema: { type: 'object', check: () => true } },
+    { annotations: { at: new Date() } },
+  ]) {
+    const tools = [{ ...consumerTool('mine'), ...more }] as never;
+    expect(() => host.run(leaf('a'), 'go', { tools })).toThrow(/tools\.mine.*plain JSON/);
+  }
+});

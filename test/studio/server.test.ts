@@ -307,6 +307,32 @@ test('a session is forked, goes on with another message, and taken back; who wat
   expect(JSON.stringify(third.events)).not.toContain('more');
 });
 
+test('a message to a session whose run broke off is refused in words, and its run can be gone on with', async () => {
+  const stuck = tool({
+    name: 'stuck',
+    description: 's',
+    parameters: { type: 'object' },
+    annotations: { readOnly: true },
+    execute: (_args, { signal }) =>
+      new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true })),
+  });
+  const one = await studio(agent({ name: 'a', tools: [stuck] }), {
+    a: [{ toolCalls: [{ name: 'stuck', args: {} }] }, { text: 'went on' }],
+  });
+  const first = await one.command({ command: 'start', agent: 'a', input: 'go' });
+  const hasBegun = (events: AgentEvent[]) => events.some((event) => event.type === 'tool_request');
+  await listen(one, first.sessionId, hasBegun);
+  const { sessionId: session } = await one.command({ command: 'fork', session: first.sessionId });
+  expect(await one.command({ command: 'message', session, input: 'more' })).toMatchObject({
+    status: 400,
+    code: 'SESSION_STALE',
+  });
+  expect(await one.command({ command: 'resume', session })).toMatchObject({ status: 200, sessionId: session });
+  const { events } = await listen(one, session, hasEnded);
+  expect(events.at(-1)).toMatchObject({ reason: 'completed' });
+  await one.command({ command: 'abort', session: first.sessionId });
+});
+
 test('without the token, from a foreign page or under a foreign name: 403 and nothing more', async () => {
   const one = await studio(leaf('a'), { a: [] });
   const { hostname, port } = one.base;

@@ -88,7 +88,7 @@ export function createReader(options: ReaderOptions): Reader {
     const text = await readTextFile(path);
     if ('fault' in text) return fault(by.place, `${by.says}${text.fault}`);
     const loaded = await loadCode(path);
-    if ('fault' in loaded) return fault(`${path}:1`, loaded.fault);
+    if ('fault' in loaded) return fault(`${path}:${loaded.line ?? 1}`, loaded.fault);
     files.add(path);
     const { definition } = loaded;
     const faults = checkDefinition(definition);

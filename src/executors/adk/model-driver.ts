@@ -32,6 +32,8 @@ export interface CallListener {
   end(): void;
   /** The turn is to end so. */
   fail(failure: AdkFailure): void;
+  /** What plugins say in the place of a model that failed; or how one of them failed. */
+  recover(asked: LlmRequest, failure: AdkFailure): Promise<LlmResponse | AdkFailure | undefined>;
   /** No more calls are permitted; `end`: the run has ended so, and that was told. */
   refuse(end?: TurnEnd): void;
 }
@@ -192,9 +194,14 @@ export class DrivenModel extends BaseLlm {
     };
   }
 
-  /** No more is tried; a hook may have an answer all the same. */
-  async *#giveUp(asked: LlmRequest, failure: AdkFailure): AsyncGenerator<LlmResponse, void> {
+  /** No more is tried; a plugin of the agent or a hook may have an answer all the same. */
+  async *#giveUp(asked: LlmRequest, failed: AdkFailure): AsyncGenerator<LlmResponse, void> {
     const { context, listener } = this;
+    const recovered = await listener.recover(asked, failed);
+    if (context.aborted) return;
+    const isFailure = recovered !== undefined && 'retryable' in recovered;
+    if (recovered !== undefined && !isFailure) return yield* this.#say(recovered);
+    const failure = isFailure ? recovered : failed;
     if (context.hasHook('on_model_error')) {
       const { code, message, retryable } = failure;
       const request = this.#requestOf(asked);
@@ -216,10 +223,16 @@ export class DrivenModel extends BaseLlm {
     return [toLlmResponse({ finishReason: 'stop', ...said.response }, false)];
   }
 
-  async *#answerWith(response: ModelResponse): AsyncGenerator<LlmResponse, void> {
+  #answerWith(response: ModelResponse): AsyncGenerator<LlmResponse, void> {
+    return this.#say(toLlmResponse({ finishReason: 'stop', ...response }, false));
+  }
+
+  /** What no model was asked for. */
+  async *#say(response: LlmResponse): AsyncGenerator<LlmResponse, void> {
     const answer = this.listener.begin(this.#name());
-    yield toLlmResponse({ finishReason: 'stop', ...response }, false);
-    if (response.usage !== undefined) answer.usage(response.usage);
+    yield response;
+    const usage = usageOf(response.usageMetadata);
+    if (usage !== undefined) answer.usage(usage);
     answer.turn.publishUsage();
     this.listener.end();
   }

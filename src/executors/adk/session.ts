@@ -4,6 +4,8 @@ import {
   type Event,
   InMemoryArtifactService,
   type LlmAgent,
+  type LlmRequest,
+  type LlmResponse,
   Runner,
   type Session,
   type SessionArtifactService,
@@ -28,6 +30,7 @@ import type { AdkBinding } from './binding.js';
 import { isAdkTool } from './brands.js';
 import { type CallArgs, callArgs } from './call-args.js';
 import { DeclaredTool } from './declared-tool.js';
+import { ErrorPlugins } from './error-plugins.js';
 import { type AdkFailure, failureOfEvent } from './failure.js';
 import { type CallListener, DrivenModel } from './model-driver.js';
 import { modelHolder } from './own-model.js';
@@ -181,12 +184,15 @@ class AdkTurn implements CallListener {
   #routing: Bag | undefined;
   #escalates = false;
   #names!: WireNames;
+  readonly #errors: ErrorPlugins;
 
   constructor(
     private readonly session: AdkSession,
     private readonly copy: LlmAgent,
     private readonly context: TurnContext,
-  ) {}
+  ) {
+    this.#errors = new ErrorPlugins(session.plugins);
+  }
 
   get #agent(): LlmAgent {
     return this.session.agent;
@@ -213,7 +219,7 @@ class AdkTurn implements CallListener {
       session.current = sessionService.session;
       session.userContent = newMessage;
       const artifactService = runnerArtifacts(session.artifactsOf(context.sessionId));
-      const plugins = [...session.plugins];
+      const plugins = this.#errors.isNeeded ? [this.#errors, ...session.plugins] : [...session.plugins];
       const runner = new Runner({ appName: 'troupe', agent: copy, sessionService, artifactService, plugins });
       const events = runner.runAsync({
         userId: 'local',
@@ -354,6 +360,10 @@ class AdkTurn implements CallListener {
 
   fail(failure: AdkFailure): void {
     this.#failure ??= failure;
+  }
+
+  recover(asked: LlmRequest, failure: AdkFailure): Promise<LlmResponse | AdkFailure | undefined> {
+    return this.#errors.recover(asked, failure);
   }
 
   refuse(end?: TurnEnd): void {

@@ -2,6 +2,7 @@ import type { SessionHandle } from '../../contracts/index.js';
 import { TroupeError } from '../../kernel/errors.js';
 import { assertSessionId } from '../../kernel/session-id.js';
 import type { HostCore } from '../host-core.js';
+import { assertOwner } from '../owner.js';
 import { newSessionId } from '../session-tree.js';
 import { ArtifactCopy } from './artifacts.js';
 import { assertUndamaged, damageIn } from './damage.js';
@@ -20,7 +21,11 @@ export interface Forked {
  * the last one where none is; a `notice` in the fork says so. The source may be under way, and does not change. Rejects
  * with `SESSION_NOT_FOUND`, or `INVALID_OPTION` for a position before the first event.
  */
-export async function forkSession(host: HostCore, sessionId: string, { at }: { at?: number }): Promise<Forked> {
+export async function forkSession(
+  host: HostCore,
+  sessionId: string,
+  { at, userId }: { at?: number; userId?: string | undefined },
+): Promise<Forked> {
   assertSessionId(sessionId);
   if (at !== undefined && !Number.isSafeInteger(at)) throw noPosition(sessionId, at);
   await host.closing.get(sessionId);
@@ -28,6 +33,7 @@ export async function forkSession(host: HostCore, sessionId: string, { at }: { a
   await host.trees.get(sessionId)?.pendingWrites;
   const source = await host.store.load(sessionId);
   try {
+    assertOwner(source, userId);
     return await forkFrom(host, source, at);
   } finally {
     await source.close();

@@ -107,7 +107,8 @@ async function readWhole(host: HostCore, handle: SessionHandle, options: ResumeO
   if (agent === undefined) throw unknownAgent(host, handle);
   await host.toolsets?.ready(agent);
   const logged = settingsIn(events);
-  const runOptions = runOptionsOf(options, logged);
+  const owner = handle.head?.metadata.userId;
+  const runOptions = { ...runOptionsOf(options, logged), ...(owner !== undefined && { userId: owner }) };
   const compiled = prepare(host, agent as AgentDefinition, runOptions, handle.id);
   assertAgent(compiled, handle);
   if (options.migrate === undefined) assertDefinition(handle.id, logged.mark, compiled);

@@ -40,7 +40,10 @@ export function createCleanFetch(options: {
   const begin = () => {
     hasBegun = true;
   };
+  /** Credentials of the requests: a provider that repeats them in an error is not quoted with them. */
+  const secrets = new Set<string>();
   const fail = (error: ModelError): ModelError => {
+    for (const secret of secrets) error.message = error.message.replaceAll(secret, '[secret]');
     failure ??= error;
     return error;
   };
@@ -50,6 +53,7 @@ export function createCleanFetch(options: {
     for (const name of options.drop ?? []) headers.delete(name);
     const provided = await providedHeaders(options.headers, refused, fail);
     for (const [name, value] of Object.entries(provided)) headers.set(name, value);
+    for (const secret of secretsIn(headers)) secrets.add(secret);
     const request = { ...init, headers };
     const answer = options.fetch ? options.fetch(input, request) : fetch(input, withoutTimeouts(request));
     return answer.catch((thrown: unknown) => {
@@ -82,6 +86,18 @@ export function createCleanFetch(options: {
       return hasBegun;
     },
   };
+}
+
+const SECRET_HEADER = /auth|key|token|secret|cookie/i;
+const SHORTEST_SECRET = 8;
+
+function* secretsIn(headers: Headers): Generator<string> {
+  for (const [name, value] of headers) {
+    if (!SECRET_HEADER.test(name)) continue;
+    // A scheme stands before a credential.
+    const [, secret = ''] = /^(?:\w+ )?(.+)$/.exec(value) ?? [];
+    if (secret.length >= SHORTEST_SECRET) yield secret;
+  }
 }
 
 async function providedHeaders(

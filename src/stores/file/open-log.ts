@@ -51,7 +51,8 @@ export async function openLog(files: FilePort, paths: SessionFiles, id: string, 
   if (fd === undefined) throw notFound(id, ': its directory has no log');
   try {
     const facts = await files.facts(fd);
-    if (!facts.isFile() || facts.size === 0) throw notFound(id, ': its log is empty');
+    if (!facts.isFile()) throw notFound(id, ': its log is no file');
+    if (facts.size === 0) throw notFound(id, ': its log is empty');
     return await doing(what, look(files, paths, id, fd, facts, scan));
   } finally {
     await files.close(fd);

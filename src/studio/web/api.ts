@@ -5,6 +5,7 @@ import { encoded } from './route.js';
 const token = document.querySelector('meta[name=troupe-token]')?.getAttribute('content') ?? '';
 
 const AGAIN_MS = 2_000;
+const HIDDEN_MS = 5_000;
 
 /** What the server refuses, in its words. */
 export class Refusal extends Error {
@@ -78,9 +79,41 @@ export function openStream({ host, session, hearsSteps, after }: StreamPlace, li
   );
 }
 
+/**
+ * Listens until it is called off. A page that nobody sees asks now and then, so that its title still says who waits: a
+ * browser keeps six connections to one server, for all its pages together, and a seventh page would not even load.
+ */
 export function openOverview(tell: (overview: Overview) => void, connected: (is: boolean) => void): () => void {
   const heard = (data: string) => tell(JSON.parse(data) as Overview);
-  return keepOpen(() => 'overview/stream?', [['overview', heard]], connected);
+  let end = () => {};
+  const look = () => {
+    end();
+    end =
+      document.visibilityState === 'visible'
+        ? keepOpen(() => 'overview/stream?', [['overview', heard]], connected)
+        : askAgain(async () => tell((await ask<Overview>('overview')).value));
+  };
+  document.addEventListener('visibilitychange', look);
+  look();
+  return () => {
+    document.removeEventListener('visibilitychange', look);
+    end();
+  };
+}
+
+/** At once, and then every so often, until it is called off; what fails is tried again. */
+function askAgain(once: () => Promise<void>): () => void {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let isOver = false;
+  const next = async () => {
+    await once().catch(() => {});
+    if (!isOver) timer = setTimeout(() => void next(), HIDDEN_MS);
+  };
+  void next();
+  return () => {
+    isOver = true;
+    clearTimeout(timer);
+  };
 }
 
 /** A browser tries again by itself where a connection broke off, but not where it was refused, by a server that starts, say. */

@@ -68,7 +68,7 @@ export function App(): ReactNode {
         <button type="button" className="primary" onClick={() => setDialog('start')}>
           Start a run
         </button>
-        <button type="button" aria-pressed={isInboxShown} onClick={() => setInboxWish(!isInboxShown)}>
+        <button type="button" id="inbox-toggle" aria-pressed={isInboxShown} onClick={() => setInboxWish(!isInboxShown)}>
           Inbox {inbox.length > 0 && <span className="count">{inbox.length}</span>}
         </button>
         <button type="button" aria-label="Help" onClick={() => setDialog('help')}>

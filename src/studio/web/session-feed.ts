@@ -202,6 +202,7 @@ export class SessionFeed {
 
   #listen(): void {
     this.#isListening = true;
+    if (document.visibilityState !== 'visible') return;
     const { host, session } = this;
     const hearsSteps = this.#stepViews > 0;
     this.#stop = openStream(

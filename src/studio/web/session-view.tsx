@@ -121,7 +121,14 @@ export function SessionView({ feed, route, hosts, go }: SessionViewProps): React
           </div>
         </section>
       </div>
-      <ControlBar feed={feed} model={model} threadId={threadId} can={can} isRunning={isRunning} />
+      <ControlBar
+        feed={feed}
+        model={model}
+        threadId={threadId}
+        can={can}
+        isRunning={isRunning}
+        hasBrokenOff={!isRunning && feed.model.threadCount > 0 && isSilent(feed.model, clock)}
+      />
       <Scrubber
         feed={feed}
         seq={seq}
@@ -133,6 +140,12 @@ export function SessionView({ feed, route, hosts, go }: SessionViewProps): React
     </main>
   );
 }
+
+/** A run that is heard of is about to be listed as one that is under way. */
+const SILENT_MS = 3_000;
+
+const isSilent = ({ reason, lastAt }: SessionFeed['model'], now: number): boolean =>
+  reason === undefined && now - Date.parse(lastAt ?? '') > SILENT_MS;
 
 interface TotalsProps {
   readonly model: SessionFeed['model'];

@@ -63,7 +63,13 @@ export class TeamExecutor implements AgentExecutor {
     try {
       const sessionId = sessionOf(user, contextId);
       const run = host.run(team, this.#inputOf(userMessage) as never, { sessionId });
-      void task.follow(run as Run).finally(() => {
+      // A server that was killed left a run half done: it is gone on with, and hears what is said now.
+      const goOn = async () => {
+        const resumed = await host.resume(sessionId, { agent: team });
+        resumed.steer({ message: textOf(fromWire(userMessage.parts)) });
+        return resumed;
+      };
+      void task.follow(run as Run, goOn).finally(() => {
         this.#tasks.delete(taskId);
         // Where nobody was listening nobody else lets go of it.
         task.leave();
@@ -147,14 +153,14 @@ class TeamTask {
     return new Promise((resolve) => this.#waiting.push(resolve));
   }
 
-  async follow(run: Run): Promise<void> {
-    this.#run = run;
+  /** `goOn` gives the run that the session was cut off in, where there is one: it is followed instead. */
+  async follow(run: Run, goOn: () => Promise<Run>): Promise<void> {
     try {
-      for await (const event of run) {
-        const isKept = event.type === 'message' && hasKeptMedia(event);
-        this.#tell(isKept ? await withWholeMedia(event, this.#artifactsOf(), run.sessionId) : event);
-      }
-      const { reason, result, data } = await run.result;
+      const followed = await this.#tellAll(run).catch(async (thrown: unknown) => {
+        if (describeError(thrown).code !== 'SESSION_STALE') throw thrown;
+        return this.#tellAll(await goOn());
+      });
+      const { reason, result, data } = await followed.result;
       if (typeof result === 'object' && result !== null) this.#artifact('result', [dataPart(result)], false);
       this.#end(reason, String(data.message ?? data.reason ?? ''), typeof result === 'string' ? result : '');
     } catch (thrown) {
@@ -165,6 +171,16 @@ class TeamTask {
     } finally {
       this.#ended();
     }
+  }
+
+  /** Resolves to it once all was told. */
+  async #tellAll(run: Run): Promise<Run> {
+    this.#run = run;
+    for await (const event of run) {
+      const isKept = event.type === 'message' && hasKeptMedia(event);
+      this.#tell(isKept ? await withWholeMedia(event, this.#artifactsOf(), run.sessionId) : event);
+    }
+    return run;
   }
 
   #artifactsOf() {

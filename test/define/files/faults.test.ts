@@ -184,6 +184,25 @@ metadata: []
     ]);
   });
 
+  test('a script for the scripted model that stands in an agent’s place is told by what it is, and what it is for', async () => {
+    for (const [file, text] of [
+      ['demo.script.yaml', 'byAgent:\n  a:\n    - text: hi\n'],
+      ['snake.yaml', 'by_agent:\n  a: []\n'],
+      ['list.yaml', '- text: hi\n- tool_calls: [{ name: look, args: {} }]\n'],
+      ['list.json', '[{ "text": ["Hel", "lo"] }]'],
+    ] as const) {
+      const [first, ...more] = await faults({ [file]: text });
+      expect(first).toMatch(new RegExp(`^${file}:1: is a script for the scripted model, .*--script.*"script"`));
+      expect(more).toEqual([]);
+    }
+    expect(await faults({ 'a.yaml': 'name: a\ndescription: A.\nby_agent: {}\n' })).toEqual([
+      expect.stringContaining('a.yaml:3:by_agent: is unknown'),
+    ]);
+    expect(await faults({ 'a.yaml': '- name: a\n  description: A.\n' })).toEqual([
+      'a.yaml:1: must hold keys with values, not a list',
+    ]);
+  });
+
   test('name and description may not be missing', async () => {
     expect(await faults({ 'a.agent.md': '---\nmodel: gemini/x\n---\nBe.\n' })).toEqual([
       'a.agent.md:2:name: is missing',
