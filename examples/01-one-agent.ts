@@ -12,16 +12,20 @@ const model = scriptedModel([
 
 const explainer = agent({ name: 'explainer', model: 'scripted', instruction: 'Explain in one sentence.' });
 
-await using host = createHost({ models: { scripted: model } });
-const run = host.run(explainer, 'What is the actor model?');
+export default explainer;
 
-const pieces: string[] = [];
-for await (const event of run) {
-  // The question is an event too, with the role `user`.
-  if (event.type !== 'message' || event.role !== 'agent') continue;
-  for (const part of event.content) if (part.type === 'text') pieces.push(part.text);
+if (import.meta.filename === process.argv[1]) {
+  await using host = createHost({ models: { scripted: model } });
+  const run = host.run(explainer, 'What is the actor model?');
+
+  const pieces: string[] = [];
+  for await (const event of run) {
+    // The question is an event too, with the role `user`.
+    if (event.type !== 'message' || event.role !== 'agent') continue;
+    for (const part of event.content) if (part.type === 'text') pieces.push(part.text);
+  }
+  console.log(pieces.join(' |'));
+
+  const { reason, usage } = await run.result;
+  console.log(`${reason}: ${usage.inputTokens} tokens in, ${usage.outputTokens} out`);
 }
-console.log(pieces.join(' |'));
-
-const { reason, usage } = await run.result;
-console.log(`${reason}: ${usage.inputTokens} tokens in, ${usage.outputTokens} out`);

@@ -34,14 +34,18 @@ const model = scriptedModel([
 
 const weather = agent({ name: 'weather', model: 'scripted', tools: [forecast] });
 
-await using host = createHost({ models: { scripted: model } });
-const run = host.run(weather, 'How warm is it?');
-for await (const event of run) {
-  if (event.type === 'tool_request') console.log(event.name, JSON.stringify(event.args));
-  if (event.type === 'tool_update' && event.content) console.log(`  ${textOf(event.content)}`);
-  if (event.type === 'tool_response') console.log(`  ${event.isError ? 'error: ' : ''}${textOf(event.llmContent)}`);
+export default weather;
+
+if (import.meta.filename === process.argv[1]) {
+  await using host = createHost({ models: { scripted: model } });
+  const run = host.run(weather, 'How warm is it?');
+  for await (const event of run) {
+    if (event.type === 'tool_request') console.log(event.name, JSON.stringify(event.args));
+    if (event.type === 'tool_update' && event.content) console.log(`  ${textOf(event.content)}`);
+    if (event.type === 'tool_response') console.log(`  ${event.isError ? 'error: ' : ''}${textOf(event.llmContent)}`);
+  }
+  console.log((await run.result).text);
 }
-console.log((await run.result).text);
 
 function textOf(parts: readonly { type: string; text?: unknown }[]): string {
   return parts.map((part) => (part.type === 'text' ? String(part.text) : '')).join('');

@@ -29,18 +29,22 @@ const model = scriptedModel([
 
 const concierge = agent({ name: 'concierge', model: 'scripted', tools: ['ask_user', bookTable] });
 
-await using host = createHost({ models: { scripted: model } });
-const run = host.run(concierge, 'Book a table for tonight.');
-for await (const event of run) {
-  if (event.type !== 'elicitation_request') continue;
-  const { kind, message, requestId, context } = event;
-  if (kind === 'clarification') {
-    const content = { answers: '4' };
-    console.log(`${kind}: ${message} -> ${JSON.stringify(content)}`);
-    run.respond(requestId, { action: 'accept', content });
-  } else {
-    console.log(`${kind}: ${message} ${JSON.stringify(context?.args)} -> accept`);
-    run.respond(requestId, { action: 'accept' });
+export default concierge;
+
+if (import.meta.filename === process.argv[1]) {
+  await using host = createHost({ models: { scripted: model } });
+  const run = host.run(concierge, 'Book a table for tonight.');
+  for await (const event of run) {
+    if (event.type !== 'elicitation_request') continue;
+    const { kind, message, requestId, context } = event;
+    if (kind === 'clarification') {
+      const content = { answers: '4' };
+      console.log(`${kind}: ${message} -> ${JSON.stringify(content)}`);
+      run.respond(requestId, { action: 'accept', content });
+    } else {
+      console.log(`${kind}: ${message} ${JSON.stringify(context?.args)} -> accept`);
+      run.respond(requestId, { action: 'accept' });
+    }
   }
+  console.log((await run.result).text);
 }
-console.log((await run.result).text);

@@ -31,11 +31,15 @@ const team = sequential({
   ],
 });
 
-await using host = createHost({ models: { scripted: model } });
-const { result } = await host.run(team, 'Tides').result;
-for (const { _meta, messages } of model.requests) {
-  const [given] = messages[0]?.content ?? [];
-  console.log(`${_meta?.agent} was given: ${given?.type === 'text' ? given.text : ''}`);
+export default team;
+
+if (import.meta.filename === process.argv[1]) {
+  await using host = createHost({ models: { scripted: model } });
+  const { result } = await host.run(team, 'Tides').result;
+  for (const { _meta, messages } of model.requests) {
+    const [given] = messages[0]?.content ?? [];
+    console.log(`${_meta?.agent} was given: ${given?.type === 'text' ? given.text : ''}`);
+  }
+  console.log(`headline was told: ${model.requests.at(-1)?.systemInstruction}`);
+  console.log(`result: ${result}`);
 }
-console.log(`headline was told: ${model.requests.at(-1)?.systemInstruction}`);
-console.log(`result: ${result}`);

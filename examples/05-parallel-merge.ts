@@ -25,24 +25,28 @@ const model = scriptedModel({
 const reviewer = <const Name extends string>(name: Name) => agent({ name, model: 'scripted' });
 const review = parallel({ name: 'review', children: [reviewer('style'), reviewer('security'), reviewer('speed')] });
 
-await using host = createHost({ models: { scripted: model } });
-const run = host.run(review, 'Review this change.');
+export default review;
 
-// The pieces of the messages come interleaved: each thread's own pieces are in order.
-const said = new Map<string, string>();
-for await (const { threadId = 'review', ...event } of run) {
-  if (event.type === 'agent_started') console.log(`${threadId}: started`);
-  if (event.type === 'message' && event.role === 'agent') {
-    const text = event.content.map((part) => (part.type === 'text' ? part.text : '')).join('');
-    said.set(threadId, (said.get(threadId) ?? '') + text);
+if (import.meta.filename === process.argv[1]) {
+  await using host = createHost({ models: { scripted: model } });
+  const run = host.run(review, 'Review this change.');
+
+  // The pieces of the messages come interleaved: each thread's own pieces are in order.
+  const said = new Map<string, string>();
+  for await (const { threadId = 'review', ...event } of run) {
+    if (event.type === 'agent_started') console.log(`${threadId}: started`);
+    if (event.type === 'message' && event.role === 'agent') {
+      const text = event.content.map((part) => (part.type === 'text' ? part.text : '')).join('');
+      said.set(threadId, (said.get(threadId) ?? '') + text);
+    }
+    if (event.type === 'stream_end' && threadId !== 'review') {
+      if (said.has(threadId)) console.log(`${threadId}: ${said.get(threadId)}`);
+      console.log(`${threadId}: ${event.reason}`);
+    }
   }
-  if (event.type === 'stream_end' && threadId !== 'review') {
-    if (said.has(threadId)) console.log(`${threadId}: ${said.get(threadId)}`);
-    console.log(`${threadId}: ${event.reason}`);
-  }
+
+  const { result, data } = await run.result;
+  console.log(`kept: ${Object.keys(result).join(', ')}`);
+  const failures = Object.entries(data.failures as Record<string, { code: string }>);
+  console.log(`failed: ${failures.map(([name, { code }]) => `${name} (${code})`).join(', ')}`);
 }
-
-const { result, data } = await run.result;
-console.log(`kept: ${Object.keys(result).join(', ')}`);
-const failures = Object.entries(data.failures as Record<string, { code: string }>);
-console.log(`failed: ${failures.map(([name, { code }]) => `${name} (${code})`).join(', ')}`);

@@ -40,14 +40,18 @@ const polish = loop({
   until: ({ last }) => last.good,
 });
 
-await using host = createHost({ models: { scripted: model } });
-const run = host.run(polish, 'One sentence on tides.');
-for await (const event of run) {
-  if (event.type === 'loop_iteration') console.log(`iteration ${event.iteration} of ${event.maxIterations}`);
-  if (event.type === 'agent_completed') {
-    const { agentName, result } = event;
-    console.log(`${agentName}: ${typeof result === 'string' ? result : JSON.stringify(result)}`);
+export default polish;
+
+if (import.meta.filename === process.argv[1]) {
+  await using host = createHost({ models: { scripted: model } });
+  const run = host.run(polish, 'One sentence on tides.');
+  for await (const event of run) {
+    if (event.type === 'loop_iteration') console.log(`iteration ${event.iteration} of ${event.maxIterations}`);
+    if (event.type === 'agent_completed') {
+      const { agentName, result } = event;
+      console.log(`${agentName}: ${typeof result === 'string' ? result : JSON.stringify(result)}`);
+    }
   }
+  const { data } = await run.result;
+  console.log(`ended by ${data.exit} after ${data.iterations} iterations`);
 }
-const { data } = await run.result;
-console.log(`ended by ${data.exit} after ${data.iterations} iterations`);

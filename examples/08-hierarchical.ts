@@ -36,14 +36,18 @@ const lead = hierarchical({
   ],
 });
 
-await using host = createHost({ models: { scripted: model } });
-const run = host.run(lead, 'What moves sea and air?');
-for await (const event of run) {
-  if (event.type === 'tool_request') console.log(`planner calls ${event.name} ${JSON.stringify(event.args)}`);
-  if (event.type === 'agent_started') console.log(`${event.threadId} began`);
-  if (event.type === 'tool_response') {
-    const [part] = event.llmContent;
-    console.log(`planner got ${event.name}: ${part?.type === 'text' ? part.text : ''}`);
+export default lead;
+
+if (import.meta.filename === process.argv[1]) {
+  await using host = createHost({ models: { scripted: model } });
+  const run = host.run(lead, 'What moves sea and air?');
+  for await (const event of run) {
+    if (event.type === 'tool_request') console.log(`planner calls ${event.name} ${JSON.stringify(event.args)}`);
+    if (event.type === 'agent_started') console.log(`${event.threadId} began`);
+    if (event.type === 'tool_response') {
+      const [part] = event.llmContent;
+      console.log(`planner got ${event.name}: ${part?.type === 'text' ? part.text : ''}`);
+    }
   }
+  console.log(`lead: ${(await run.result).text}`);
 }
-console.log(`lead: ${(await run.result).text}`);

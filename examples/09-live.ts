@@ -16,25 +16,31 @@ const clock = tool({
 
 const guide = agent({
   name: 'guide',
-  model: process.argv[2] ?? 'gemini/gemini-flash-latest',
+  model: 'gemini/gemini-flash-latest',
   instruction: 'Answer in at most two sentences. Look the time up, do not guess it.',
   tools: [clock],
   constraints: { maxTurns: 5 },
 });
 
-await using host = createHost();
-try {
-  const run = host.run(guide, 'What time is it in Rome and in Tokyo, and who is likely asleep?');
-  for await (const event of run) {
-    if (event.type === 'tool_request') console.log(`(${event.name} ${JSON.stringify(event.args)})`);
-    if (event.type === 'error') console.error(`${event.code}: ${event.message}`);
-    if (event.type !== 'message' || event.role !== 'agent') continue;
-    for (const part of event.content) if (part.type === 'text') process.stdout.write(part.text);
+export default guide;
+
+if (import.meta.filename === process.argv[1]) {
+  const [, , model] = process.argv;
+  await using host = createHost();
+  try {
+    const question = 'What time is it in Rome and in Tokyo, and who is likely asleep?';
+    const run = host.run(guide, question, model === undefined ? {} : { model });
+    for await (const event of run) {
+      if (event.type === 'tool_request') console.log(`(${event.name} ${JSON.stringify(event.args)})`);
+      if (event.type === 'error') console.error(`${event.code}: ${event.message}`);
+      if (event.type !== 'message' || event.role !== 'agent') continue;
+      for (const part of event.content) if (part.type === 'text') process.stdout.write(part.text);
+    }
+    const { reason, usage } = await run.result;
+    console.log(`\n${reason}: ${usage.inputTokens} tokens in, ${usage.outputTokens} out`);
+  } catch (thrown) {
+    if (!(thrown instanceof TroupeError)) throw thrown;
+    console.error(thrown.message);
+    process.exitCode = 2;
   }
-  const { reason, usage } = await run.result;
-  console.log(`\n${reason}: ${usage.inputTokens} tokens in, ${usage.outputTokens} out`);
-} catch (thrown) {
-  if (!(thrown instanceof TroupeError)) throw thrown;
-  console.error(thrown.message);
-  process.exitCode = 2;
 }

@@ -42,13 +42,17 @@ const tides = graph({
   maxSteps: 10,
 });
 
-await using host = createHost({ models: { scripted: model } });
-const run = host.run(tides, 'the sea and the moon');
-for await (const event of run) {
-  if (event.type === 'agent_started') console.log(`${event.threadId} began`);
-  if (event.type === 'message' && event.role === 'user' && event.threadId?.startsWith('editor')) {
-    const [part] = event.content;
-    console.log(`editor was given ${part?.type === 'text' ? part.text : ''}`);
+export default tides;
+
+if (import.meta.filename === process.argv[1]) {
+  await using host = createHost({ models: { scripted: model } });
+  const run = host.run(tides, 'the sea and the moon');
+  for await (const event of run) {
+    if (event.type === 'agent_started') console.log(`${event.threadId} began`);
+    if (event.type === 'message' && event.role === 'user' && event.threadId?.startsWith('editor')) {
+      const [part] = event.content;
+      console.log(`editor was given ${part?.type === 'text' ? part.text : ''}`);
+    }
   }
+  console.log(`tides: ${(await run.result).text}`);
 }
-console.log(`tides: ${(await run.result).text}`);

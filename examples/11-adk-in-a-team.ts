@@ -39,14 +39,18 @@ const team = sequential({
   ],
 });
 
-const model = scriptedModel({ byAgent: { clerk: [{ text: 'Three kites are left: offer two.' }] } });
-await using host = createHost({ models: { scripted: model } });
-const run = host.run(team, 'What can we offer?');
-for await (const event of run) {
-  if (event.type === 'elicitation_request') {
-    console.log(`${event.context?.tool} asks: ${event.message}`);
-    run.respond(event.requestId, { action: 'accept' });
+export default team;
+
+if (import.meta.filename === process.argv[1]) {
+  const model = scriptedModel({ byAgent: { clerk: [{ text: 'Three kites are left: offer two.' }] } });
+  await using host = createHost({ models: { scripted: model } });
+  const run = host.run(team, 'What can we offer?');
+  for await (const event of run) {
+    if (event.type === 'elicitation_request') {
+      console.log(`${event.context?.tool} asks: ${event.message}`);
+      run.respond(event.requestId, { action: 'accept' });
+    }
+    if (event.type === 'tool_response') console.log(`${event.name} says ${JSON.stringify(event.data)}`);
   }
-  if (event.type === 'tool_response') console.log(`${event.name} says ${JSON.stringify(event.data)}`);
+  console.log(`clerk: ${(await run.result).text}`);
 }
-console.log(`clerk: ${(await run.result).text}`);

@@ -18,34 +18,36 @@ const book = tool({
 });
 const travel = agent({ name: 'travel', description: 'Books journeys.', tools: [book] });
 
-await using far = createHost({
-  models: {
-    scripted: scriptedModel([
-      { toolCalls: [{ name: 'book', args: { to: 'Oslo' } }] },
-      { text: 'You are on the 9:12 to Oslo.' },
-    ]),
-  },
-});
-const server = await serveA2a(far, travel);
+const deskOf = (cardUrl: string) =>
+  sequential({
+    name: 'desk',
+    children: [agent({ name: 'bookings', executor: 'remote', backend: { cardUrl } }), agent({ name: 'writer' })],
+  });
+// As `troupe serve --a2a --port 4000` serves a team.
+export default deskOf('http://127.0.0.1:4000/.well-known/agent-card.json');
 
-const team = sequential({
-  name: 'desk',
-  children: [
-    agent({ name: 'bookings', executor: 'remote', backend: { cardUrl: server.cardUrl } }),
-    agent({ name: 'writer' }),
-  ],
-});
-await using near = createHost({
-  models: { scripted: scriptedModel([{ text: 'Dear guest: 9:12, track 4.' }]) },
-  policy: [{ rules: [{ toolName: 'bookings', decision: 'allow', context: { opaque: true } }] }],
-});
-const run = near.run(team, 'Oslo, please.');
-for await (const event of run) {
-  if (event.type !== 'elicitation_request') continue;
-  console.log(`${event.agentId} asks: ${event.message}`);
-  run.respond(event.requestId, { action: 'accept', content: { answer: 'yes' } });
+if (import.meta.filename === process.argv[1]) {
+  await using far = createHost({
+    models: {
+      scripted: scriptedModel([
+        { toolCalls: [{ name: 'book', args: { to: 'Oslo' } }] },
+        { text: 'You are on the 9:12 to Oslo.' },
+      ]),
+    },
+  });
+  const server = await serveA2a(far, travel);
+  await using near = createHost({
+    models: { scripted: scriptedModel([{ text: 'Dear guest: 9:12, track 4.' }]) },
+    policy: [{ rules: [{ toolName: 'bookings', decision: 'allow', context: { opaque: true } }] }],
+  });
+  const run = near.run(deskOf(server.cardUrl), 'Oslo, please.');
+  for await (const event of run) {
+    if (event.type !== 'elicitation_request') continue;
+    console.log(`${event.agentId} asks: ${event.message}`);
+    run.respond(event.requestId, { action: 'accept', content: { answer: 'yes' } });
+  }
+  const { text, sessionId } = await run.result;
+  console.log(text);
+  console.log((await far.list()).some((session) => session.id === sessionId) ? 'one session' : 'two sessions');
+  await server.close();
 }
-const { text, sessionId } = await run.result;
-console.log(text);
-console.log((await far.list()).some((session) => session.id === sessionId) ? 'one session' : 'two sessions');
-await server.close();

@@ -11,7 +11,6 @@ import { agent, createHost, tool } from 'troupe';
 import type { ContentPart, Executor, SessionStreamData } from 'troupe/contracts';
 
 type Said = { text: string } | { call: { id: string; name: string; args: unknown } };
-
 /** The framework: it is told something, and says words and calls. */
 async function* bot(told: SessionStreamData | undefined): AsyncGenerator<Said> {
   if (told?.kind !== 'tool_result') {
@@ -42,13 +41,18 @@ const botExecutor = (): Executor => ({
 });
 
 const lookUp = tool({ name: 'look_up', description: 'Looks up the hours.', execute: () => '18:00' });
-await using host = createHost();
-host.registerExecutor('bot', botExecutor);
-const run = host.run(agent({ name: 'desk', executor: 'bot', tools: [lookUp] }), 'How long are you open?');
-for await (const event of run) {
-  if (event.type === 'message' && event.role === 'agent') console.log(event.content.map(textOf).join('').trim());
-  if (event.type !== 'elicitation_request') continue;
-  console.log(`${event.agentId} asks: ${event.message}`);
-  run.respond(event.requestId, { action: 'accept' });
+const desk = agent({ name: 'desk', executor: 'bot', tools: [lookUp] });
+export default desk;
+
+if (import.meta.filename === process.argv[1]) {
+  await using host = createHost();
+  host.registerExecutor('bot', botExecutor);
+  const run = host.run(desk, 'How long are you open?');
+  for await (const event of run) {
+    if (event.type === 'message' && event.role === 'agent') console.log(event.content.map(textOf).join('').trim());
+    if (event.type !== 'elicitation_request') continue;
+    console.log(`${event.agentId} asks: ${event.message}`);
+    run.respond(event.requestId, { action: 'accept' });
+  }
+  console.log((await run.result).reason);
 }
-console.log((await run.result).reason);

@@ -5,6 +5,7 @@ import { chmodSync, copyFileSync, existsSync, readFileSync, renameSync, rmSync, 
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync } from 'node:zlib';
+import { breakLines } from './break-lines.mjs';
 import { buildPage } from './build-page.mjs';
 import { bundleCore } from './bundle-core.mjs';
 import { bundleRest } from './bundle-rest.mjs';
@@ -55,6 +56,7 @@ await bundleCore(fresh);
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 pruneDist(fresh, manifest);
 await bundleRest(fresh, isPublic(manifest));
+breakLines(fresh);
 await buildPage(join(fresh, 'src', 'studio', 'web'));
 
 remove(dist);

@@ -18,7 +18,13 @@ export async function modelsCommand(
 ): Promise<number> {
   const definition = await parts.loadDefinition();
   const models = await parts.list(definition === undefined ? [] : [...namesIn(definition)]);
-  await io.stdout.write(options.json === true ? `${JSON.stringify({ models }, undefined, 2)}\n` : textReport(models));
+  const none =
+    definition === undefined
+      ? 'no models are named: give a team file, or --models <file>'
+      : `"${definition.name}" names no model: --models <file> reads others`;
+  await io.stdout.write(
+    options.json === true ? `${JSON.stringify({ models }, undefined, 2)}\n` : textReport(models, none),
+  );
   return exitCodes.completed;
 }
 
@@ -34,8 +40,8 @@ function namesIn(definition: AgentDefinition): Set<string> {
   return names;
 }
 
-function textReport(models: readonly ModelStatus[]): string {
-  if (models.length === 0) return 'no models are named: give a team file, or --models <file>\n';
+function textReport(models: readonly ModelStatus[], none: string): string {
+  if (models.length === 0) return `${none}\n`;
   const width = Math.max(...models.map(({ name }) => visibleLine(name).length));
   const lines = models.map((status) => {
     const name = visibleLine(status.name).padEnd(width);

@@ -117,7 +117,7 @@ export async function readBackends(definition: AgentDefinition): Promise<AgentDe
 /** The definition of a file. Naming it is trusting it: it may be code; files that it names may not. */
 export async function loadDefinition(file: string, io: CommandIo): ReturnType<typeof loadAgentFile> {
   // As short as it was typed: this is how the file is called in every message.
-  const path = isAbsolute(file) ? file : relative('', resolve(io.cwd, file));
+  const path = isAbsolute(file) ? file : relative('', resolve(io.cwd, file)) || '.';
   const { write } = process.stdout;
   // What code prints while it is read is no part of what the command prints.
   process.stdout.write = process.stderr.write.bind(process.stderr) as typeof write;

@@ -75,6 +75,7 @@ function createProgram({
     .option('--store <dir>', 'the directory that keeps the session (default: .troupe)')
     .option('--ephemeral', 'keep nothing')
     .option('--studio', 'show the run in a local web page, and keep that open until Ctrl-C')
+    .option('--port <number>', 'the port of Studio (default: any that is free)')
     .option(
       '--extension <folder>',
       'an extension that takes part, once it is trusted; may be given more than once',
@@ -113,6 +114,7 @@ function createProgram({
     )
     .option('--trust', 'trust what the folder and extensions bring (hooks, agents, policy, MCP servers), for this chat')
     .option('--studio', 'show the session in a local web page as long as the chat goes on')
+    .option('--port <number>', 'the port of Studio (default: any that is free)')
     .option('--json', 'print the events as JSON lines on stdout, and nothing else there')
     .option('-y, --yes', 'say yes to every tool that asks for confirmation')
     .option('--no', 'say no to every tool that asks for confirmation')
@@ -277,9 +279,18 @@ function createProgram({
     .option('--repair', 'take what cannot be read out of a damaged log first')
     .option('-m, --model <model>', 'the model of every agent from here on')
     .option('--mode <mode>', 'permission mode: default, auto_edit, autonomous, plan or dont_ask')
+    .option('--policy <file>', 'a file of rules (file#sha256=… pins it); may be given more than once', collect)
     .option('--script <file>', 'answer every model call from a script (YAML or JSON)')
+    .option('--models <file>', 'aliases, prices and fallbacks of models (YAML or JSON)')
     .option('--max-budget-usd <amount>', 'end the run before it costs more')
-    .option('--root <folder>', 'the folder that workspace tools may read (default: the current one)')
+    .option('--root <folder>', 'the folder that workspace tools work in (default: the current one)')
+    .option('--studio', 'show the run in a local web page, and keep that open until Ctrl-C')
+    .option(
+      '--extension <folder>',
+      'an extension that takes part, once it is trusted; may be given more than once',
+      collect,
+    )
+    .option('--trust', 'trust what the folder and extensions bring (hooks, agents, policy, MCP servers), for this run')
     .option('--json', 'print the events as JSON lines on stdout, and nothing else there')
     .option('-y, --yes', 'say yes to every tool that asks for confirmation')
     .option('--no', 'say no to every tool that asks for confirmation')
@@ -406,6 +417,7 @@ interface RunFlags {
   store?: string;
   ephemeral?: boolean;
   studio?: boolean;
+  port?: string;
   trust?: boolean;
   json?: boolean;
   yes?: boolean;

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import type { AgentDefinition, ModelInterface, SessionProvider, ToolDefinition, Toolset } from '../contracts/index.js';
 import type { Project, ProjectOptions } from '../define/project/project.js';
 import type { Host, HostOptions, Run, RunOptions } from '../host/types.js';
-import { throwProblems } from '../kernel/errors.js';
+import { TroupeError, throwProblems } from '../kernel/errors.js';
 import type { PolicyRuleSet } from '../kernel/policy-rules.js';
 import { chooseModel, withModelHint } from './choose-model.js';
 import type { CommandIo } from './command-io.js';
@@ -12,6 +12,7 @@ import { type Follow, followRun } from './follow-run.js';
 import type { ModelSettings } from './models-file.js';
 import { visibleLine } from './plain-text.js';
 import { readPolicyFiles, userPolicyFile } from './policy-files.js';
+import { portOf } from './port-option.js';
 import { projectFor } from './project-trust.js';
 import type { Prompter } from './question-form.js';
 import { inputOf, readPrompt } from './read-prompt.js';
@@ -40,6 +41,8 @@ export interface RunCommand {
   ephemeral?: boolean | undefined;
   /** Serves Studio beside the run, and after it until a signal. */
   studio?: boolean | undefined;
+  /** Of Studio; without it any that is free. */
+  port?: string | undefined;
   /** Folders of extensions, as they were typed. */
   extension?: readonly string[] | undefined;
   /** All that the folder, and extensions, bring counts, for this run. */
@@ -117,7 +120,7 @@ export async function withTeam<Begun>(
   begin: () => Promise<Begun>,
   use: (team: Team, begun: Begun) => Promise<number>,
 ): Promise<number> {
-  const maxBudgetUsd = checkOptions(command);
+  const { maxBudgetUsd, port } = checkOptions(command);
   const signals = watchSignals(io);
   try {
     const begun = await begin();
@@ -157,7 +160,7 @@ export async function withTeam<Begun>(
     });
     try {
       if (command.studio === true) {
-        const { url } = await host.inspectServer();
+        const { url } = await host.inspectServer({ port });
         void io.stderr.write(`Studio is at ${url}\n`);
       }
       const isScripted = scripted !== undefined;
@@ -226,8 +229,18 @@ async function startRun(
       ...(ephemeral === true ? { ephemeral: true } : {}),
     });
   } catch (thrown) {
-    throw withModelHint(thrown, { isScripted });
+    throw withModelHint(resume === undefined ? thrown : withRepairHint(thrown), { isScripted });
   }
+}
+
+/** A log that has to be repaired first: by the option of the command line. */
+function withRepairHint(thrown: unknown): unknown {
+  if (!(thrown instanceof TroupeError) || thrown.code !== 'SESSION_DAMAGED') return thrown;
+  return new TroupeError({
+    code: thrown.code,
+    message: thrown.message.replace('{ repair: true }', '--repair'),
+    cause: thrown,
+  });
 }
 
 /** What does not load stops the run before it begins. */
@@ -249,14 +262,20 @@ export function assertMode(mode: string): void {
   if (![...modes, ...foreignModes].includes(mode)) throw badUse(`no mode "${mode}": choose one of ${modes.join(', ')}`);
 }
 
-function checkOptions(command: Omit<RunCommand, 'prompt'>): number | undefined {
+function checkOptions(command: Omit<RunCommand, 'prompt'>): { maxBudgetUsd: number | undefined; port: number } {
   if (command.yes === true && command.no === true) throw badUse('--yes and --no exclude each other: give one of them');
   if (command.ephemeral === true && command.store !== undefined)
     throw badUse('--store and --ephemeral exclude each other: give one of them');
   if (command.mode !== undefined) assertMode(command.mode);
-  if (command.maxBudgetUsd === undefined) return undefined;
-  const budget = Number(command.maxBudgetUsd);
-  if (command.maxBudgetUsd.trim() === '' || !Number.isFinite(budget) || budget <= 0)
-    throw badUse(`--max-budget-usd takes an amount above 0, as 0.50, not "${command.maxBudgetUsd}"`);
+  if (command.port !== undefined && command.studio !== true)
+    throw badUse('--port is the port of Studio: give --studio with it');
+  return { maxBudgetUsd: budgetOf(command.maxBudgetUsd), port: portOf(command.port) };
+}
+
+function budgetOf(given: string | undefined): number | undefined {
+  if (given === undefined) return undefined;
+  const budget = Number(given);
+  if (given.trim() === '' || !Number.isFinite(budget) || budget <= 0)
+    throw badUse(`--max-budget-usd takes an amount above 0, as 0.50, not "${given}"`);
   return budget;
 }

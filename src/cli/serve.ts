@@ -5,9 +5,9 @@ import type { A2aServer, A2aServerOptions } from '../surfaces/a2a.js';
 import type { CommandIo } from './command-io.js';
 import { exitCodes } from './exit-codes.js';
 import { visibleLine } from './plain-text.js';
+import { portOf } from './port-option.js';
 import { badUse } from './report-error.js';
 import type { RunParts } from './run.js';
-import { portOf } from './studio.js';
 import { untilSignal } from './until-signal.js';
 
 export interface ServeCommand {

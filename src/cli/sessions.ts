@@ -1,6 +1,7 @@
 import { createWriteStream } from 'node:fs';
 import { resolve } from 'node:path';
 import type { AgentEvent, LogGap, SessionHandle, SessionSummary } from '../contracts/index.js';
+import { describeError } from '../kernel/errors.js';
 import type { FileStore } from '../stores/file.js';
 import { type CommandIo, createPipe, type Pipe } from './command-io.js';
 import { exitCodes } from './exit-codes.js';
@@ -30,10 +31,11 @@ export async function sessionsListCommand(
   return exitCodes.completed;
 }
 
-function listed({ id, agentName, title, lastUpdateTime, eventCount, forkedFrom }: SessionSummary): string {
+function listed({ id, agentName, title, lastUpdateTime, eventCount, forkedFrom, damage }: SessionSummary): string {
   const columns = [id, lastUpdateTime, agentName, plural(eventCount, 'event')];
   if (title !== undefined) columns.push(title);
   if (forkedFrom !== undefined) columns.push(`forked from ${forkedFrom.id} at ${forkedFrom.at}`);
+  if (damage !== undefined) columns.push(`damaged: ${damage}`);
   return columns.map(visibleLine).join('  ');
 }
 
@@ -155,9 +157,15 @@ export async function sessionsDeleteCommand(
 ): Promise<number> {
   if (ids.length === 0 && olderThan === undefined)
     throw badUse('name the sessions to delete, or give --older-than 30d');
+  const known = ids.length < 2 ? undefined : new Set((await store.list()).map(({ id }) => id));
+  const unknown = known === undefined ? [] : ids.filter((id) => !known.has(id));
+  if (unknown.length > 0) throw badUse(`no session ${unknown.map((id) => `"${id}"`).join(', ')}; nothing was deleted`);
   const deleted: string[] = [];
-  for (const id of ids) {
-    await store.delete(id);
+  for (const id of new Set(ids)) {
+    await store.delete(id).catch((thrown: unknown) => {
+      if (deleted.length === 0) throw thrown;
+      throw badUse(`${describeError(thrown).message}; deleted before it: ${deleted.join(', ')}`);
+    });
     deleted.push(id);
   }
   if (olderThan !== undefined) deleted.push(...(await store.sweep({ maxAge: olderThan })));

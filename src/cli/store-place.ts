@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { type FileStore, fileStore } from '../stores/file.js';
+import { type FileStore, fileStore, type StoreNotice } from '../stores/file.js';
 import type { CommandIo } from './command-io.js';
 import { visibleLine } from './plain-text.js';
 import { badUse } from './report-error.js';
@@ -13,7 +13,14 @@ export function openStore(given: string | undefined, io: Pick<CommandIo, 'cwd' |
   const dir = resolve(io.cwd, given ?? DEFAULT_STORE);
   if (statSync(dir, { throwIfNoEntry: false })?.isFile() === true)
     throw badUse(`--store takes a folder; "${given ?? DEFAULT_STORE}" is a file`);
-  return fileStore({ dir, onNotice: ({ text }) => void io.stderr.write(`troupe: ${visibleLine(text)}\n`) });
+  const said = new Set<string>();
+  const onNotice = ({ text }: StoreNotice) => {
+    // Each time that sessions are listed the same files are left out.
+    if (said.has(text)) return;
+    said.add(text);
+    void io.stderr.write(`troupe: ${visibleLine(text)}\n`);
+  };
+  return fileStore({ dir, onNotice });
 }
 
 /** A store whose new sessions know the file that they are of, so that they can be resumed without naming it. */

@@ -1,10 +1,11 @@
 import { resolve } from 'node:path';
+import type { SessionProvider } from '../contracts/index.js';
 import type { Host } from '../host/types.js';
 import type { Overview } from '../studio/wire.js';
 import type { CommandIo } from './command-io.js';
 import { exitCodes } from './exit-codes.js';
 import { visibleLine } from './plain-text.js';
-import { badUse } from './report-error.js';
+import { portOf } from './port-option.js';
 import type { RunParts } from './run.js';
 import { DEFAULT_STORE } from './store-place.js';
 import { untilSignal } from './until-signal.js';
@@ -43,7 +44,7 @@ export async function studioCommand(command: StudioCommand, io: CommandIo, parts
   const stores = command.store ?? [];
   const [host, ...others] = (stores.length === 0 ? [undefined] : [...new Set(stores)]).map((store) => ({
     name: store,
-    host: parts.createHost({ ...models, tools, store: parts.openStore(store, command.file), ...agents }),
+    host: parts.createHost({ ...models, tools, store: ofEveryApp(parts.openStore(store, command.file)), ...agents }),
   })) as [NamedHost, ...NamedHost[]];
   try {
     const { url } = await host.host.inspectServer({
@@ -71,6 +72,12 @@ interface NamedHost {
   readonly host: Host;
 }
 
+/** All that is stored is shown, whatever application it is of. */
+const ofEveryApp = (store: SessionProvider): SessionProvider => ({
+  ...store,
+  list: (agentName) => store.list(agentName),
+});
+
 /** Where there is nothing to be seen, the folder may be the wrong one. */
 async function tellEmpty(hosts: readonly NamedHost[], io: CommandIo): Promise<void> {
   for (const { name, host } of hosts) {
@@ -90,12 +97,4 @@ async function tellFaults(url: string, io: CommandIo): Promise<void> {
   const { hosts } = (await (await fetch(new URL(`/api/overview${search}`, url))).json()) as Overview;
   for (const { name, fault } of hosts)
     if (fault !== undefined) void io.stderr.write(`troupe: ${visibleLine(`${name}: ${fault}`)}\n`);
-}
-
-export function portOf(given: string | undefined): number {
-  if (given === undefined) return 0;
-  const port = Number(given);
-  if (given.trim() === '' || !Number.isInteger(port) || port < 0 || port > 65_535)
-    throw badUse(`--port takes a number from 0 to 65535, not "${given}"`);
-  return port;
 }

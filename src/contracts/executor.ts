@@ -198,6 +198,13 @@ export interface ExecutorCreator {
   ): AgentSession | Executor;
   /** What all its sessions can do: children begin before what drives them is made. Absent: what they declare. */
   readonly capabilities?: readonly string[];
+  /** Semver of the interface layer that it was written against. Another major than the host's is refused. */
+  readonly interfaceVersion?: string;
+  /**
+   * The name of the model that a backend brings and asks by itself, by which it has its price. Undefined: it brings none,
+   * or that is known only once it runs. Asked before a run with a limit in USD.
+   */
+  readonly ownModel?: (definition: AgentDefinition) => string | undefined;
 }
 
 export interface SessionFactory {

@@ -161,7 +161,7 @@ export interface RouteRequest {
 /** A model, or one with the reason why; undefined: the next strategy is asked. */
 export type RouteAnswer = ModelChoice | { readonly model: ModelChoice; readonly reason?: string } | undefined;
 
-/** Must not throw for want of an answer: one that throws is passed over, with a notice. */
+/** Must not throw for want of an answer: one that throws, or gives none within 30 s, is passed over, with a notice. */
 export interface RouterStrategy {
   readonly name: string;
   route(request: RouteRequest): RouteAnswer | Promise<RouteAnswer>;

@@ -17,6 +17,8 @@ export interface SessionSummary {
   lastUpdateTime: string;
   eventCount: number;
   forkedFrom?: ForkOrigin;
+  /** In words, where its log is damaged: what of it cannot be read. */
+  damage?: string;
 }
 
 /** Where a fork began: it holds the events of that session up to and with `at`. */

@@ -121,7 +121,7 @@ export function agent<
       executor: options.executor ?? 'local',
       inputSchema: input?.jsonSchema ?? DEFAULT_INPUT_SCHEMA,
       ...(output && { outputSchema: output.jsonSchema }),
-      ...(options.capabilities && { capabilities: [...options.capabilities] }),
+      ...(options.capabilities !== undefined && { capabilities: listOf(options.capabilities) }),
       ...ownTools(tools),
       ...requiredTools(tools, options.requiredTools),
       ...plainOption('constraints', options.constraints),
@@ -156,6 +156,9 @@ export function agent<
   >;
 }
 
+/** A copy; what is no list stays as it is for the check. */
+const listOf = <T>(list: readonly T[]): T[] => (Array.isArray(list) ? [...list] : list) as T[];
+
 function ownTools(tools: readonly (ToolDefinition | string)[]) {
   if (!Array.isArray(tools)) return {};
   const own = tools.filter((one): one is ToolDefinition => one?.kind === 'tool').map((one) => one.descriptor);
@@ -172,6 +175,8 @@ function skillFolders(skills: readonly (string | URL)[]): readonly string[] {
 function requiredTools(tools: readonly (ToolDefinition | string)[], more: readonly string[] = []) {
   const named = Array.isArray(tools) ? tools.filter((one): one is string => typeof one === 'string') : [];
   const required = named.filter((name) => !name.includes('*') && !name.startsWith('provider:'));
+  // What is no list stays as it is for the check.
+  if (!Array.isArray(more)) return { requiredTools: more as string[] };
   const all = [...new Set([...required, ...more])];
   return all.length > 0 ? { requiredTools: all } : {};
 }

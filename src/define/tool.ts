@@ -6,7 +6,7 @@ import type {
   ToolDefinition,
   ToolPreview,
 } from '../contracts/index.js';
-import { invalid, jsonProblems, toolNameFault } from '../kernel/agent-check.js';
+import { annotationFaults, invalid, toolNameFault } from '../kernel/agent-check.js';
 import { throwProblems } from '../kernel/errors.js';
 import { readSchema } from '../kernel/schema.js';
 import { assertOptions, plainOption, unknownKeys } from './author-options.js';
@@ -76,6 +76,8 @@ export function tool<const Name extends string, Schema extends SchemaInput | und
   const nameFault = toolNameFault(options.name);
   if (nameFault !== undefined) problems.push(invalid(`${path}.name`, nameFault));
   if (typeof options.description !== 'string') problems.push(invalid(`${path}.description`, 'must be a text'));
+  if (options.displayName !== undefined && typeof options.displayName !== 'string')
+    problems.push(invalid(`${path}.displayName`, 'must be a text'));
   for (const key of ['execute', 'confirm', 'describe', 'preview'] as const) {
     const value: unknown = options[key];
     if (typeof value !== 'function' && (value !== undefined || key === 'execute')) {
@@ -86,7 +88,7 @@ export function tool<const Name extends string, Schema extends SchemaInput | und
     problems.push(invalid(`${path}.timeoutMs`, 'must be a number of milliseconds above 0'));
   }
   const { annotations } = options;
-  if (annotations !== undefined) problems.push(...jsonProblems(annotations, `${path}.annotations`));
+  if (annotations !== undefined) problems.push(...annotationFaults(annotations, `${path}.annotations`));
   const parameters = readSchema(options.parameters ?? NO_PARAMETERS, { path: `${path}.parameters`, objectOnly: true });
   const output =
     options.outputSchema === undefined

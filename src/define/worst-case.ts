@@ -39,7 +39,7 @@ const nothing: Bound = { calls: 0, usd: 0 };
  * children. `loop`: `maxIterations` times that sum. `transfer`: (`maxTransfers` + 1) times the costliest member that can
  * be reached. `graph`: the sum of the nodes, with a cycle `maxSteps` times the costliest. `hierarchical`: the leader's calls, and in each of its turns every child once: that a model asks for each
  * child once per turn is an assumption, as nothing limits it. A child with `restart: 'on_failure'` counts once more for
- * each restart. All of it at most `maxLlmCalls`, which counts what is below a composition too (an agent or a leader as
+ * each restart. All of it at most `maxLlmCalls`, and the `maxTurns` of a composition without a leader, which count what is below a composition too (an agent or a leader as
  * root: 500); a grace turn goes one beyond a limit of its own. In USD: what each of these calls can cost at most, by the
  * price of the dearest model that may answer it, or the `maxBudgetUsd` above it, where that is less. Retries of failed calls, and the house's own calls (summaries, classifiers), are not counted: only
  * `maxLlmCalls` bounds them.
@@ -71,7 +71,8 @@ function boundOf(definition: AgentDefinition, place: Place): Bound {
     place.assumptions.add('a model call that has begun is paid for, also when it goes beyond maxBudgetUsd');
   const usd = lower(bound.usd, constraints.maxBudgetUsd);
   const isDriven = composition === undefined || definition.leader !== undefined;
-  return { calls: isDriven ? bound.calls : lower(bound.calls, constraints.maxLlmCalls), usd };
+  const calls = lower(lower(bound.calls, constraints.maxLlmCalls), constraints.maxTurns);
+  return { calls: isDriven ? bound.calls : calls, usd };
 }
 
 function agentBound(definition: AgentDefinition, place: Place): Bound {

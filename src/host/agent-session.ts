@@ -19,7 +19,7 @@ import { compilingHost, openTree, prepare } from './open-session.js';
 import { readStream } from './read-stream.js';
 import { consumeAfter } from './replay.js';
 import { reasonOf } from './run.js';
-import { admitInput, beginRun, publishInitialize, type RunInput, toRunInput } from './run-start.js';
+import { admitInput, beginRun, publishInitialize, type RunInput } from './run-start.js';
 import { copySource, type SessionSource, sourceOf } from './session-source.js';
 import { endedState, pendingOf, stateOf } from './session-state.js';
 import { newSessionId, publish, threadsFrom } from './session-tree.js';
@@ -109,7 +109,7 @@ class StandingSession implements HostSession {
     const settings = this.#settingsWith(options);
     const { signal } = options;
     const stream: Stream = { reader: undefined, run: undefined, stop: undefined };
-    const admitted = admitInput(settings.compiled, toRunInput(settings.compiled, data.input ?? data.content));
+    const admitted = admitInput(settings.compiled, data.input ?? data.content);
     const start = (input: RunInput) => this.#whenOpen(settings, (tree) => this.#begin(tree, stream, input, signal));
     const ended =
       run === undefined
@@ -180,7 +180,7 @@ class StandingSession implements HostSession {
   async #fromSource({ compiled, options }: Settings, source: SessionSource, then: (tree: Tree) => void): Promise<void> {
     this.#isOpening = true;
     try {
-      const sessionId = await copySource(this.host, source);
+      const sessionId = await copySource(this.host, source, options.userId);
       return await this.#whenOpen({ compiled, options: { ...options, sessionId } }, then);
     } finally {
       this.#isOpening = false;

@@ -46,30 +46,64 @@ function schemaFor({ server, rules }: Offer): JsonSchema {
   return schema;
 }
 
-/** Asks whether exactly this may run: who, which tool, with which arguments. */
-export function askApproval(call: Call, reason: ApprovalReason): Promise<ElicitationResponse> {
+/** How often an answer may come too late for what it is about. */
+const MAX_VOID = 3;
+
+/**
+ * Asks whether exactly this may run: who, which tool, with which arguments, to change what was shown. An answer that
+ * comes when it would change something else is void: the question is asked again, and at the fourth time given up.
+ */
+export async function askApproval(call: Call, reason: ApprovalReason): Promise<ElicitationResponse> {
   call.stage = 'asking';
   signal(call, 'call.asked');
   publish(call.thread, { type: 'tool_update', requestId: call.requestId, status: 'awaiting_approval' });
-  const shown = previewOf(call);
-  const saved = offerRules(call);
-  if (saved === undefined && !(shown instanceof Promise)) return askShowing(call, reason, shown, undefined);
-  return Promise.all([shown, saved]).then(([preview, rules]) => askShowing(call, reason, preview, rules));
+  let shown = previewOf(call);
+  let followUpTo: string | undefined;
+  for (let voided = 0; ; voided++) {
+    const saved = offerRules(call);
+    const isKnown = saved === undefined && !(shown instanceof Promise);
+    const [preview, rules] = isKnown ? [shown as ToolPreview] : await Promise.all([shown, saved]);
+    const revision = call.entry?.tool?.revision?.();
+    const { answer, seen } = await askShowing(call, { ...reason, followUpTo }, preview, rules);
+    if (answer.action !== 'accept') return answer;
+    const isOther = revision !== call.entry?.tool?.revision?.();
+    if (!isOther) {
+      if (call.entry?.tool?.preview === undefined) return answer;
+      shown = await previewOf(call);
+      if (isSameChange(seen, shown)) return answer;
+    }
+    if (call.stage !== 'asking' || call.run.stop !== undefined) return answer;
+    const text = isOther
+      ? `the tool ${call.name} says of itself what it did not when it was asked about`
+      : `what ${call.name} would change is not what was shown any more`;
+    if (voided === MAX_VOID) return { ...answer, action: 'cancel', _meta: { reason: text } };
+    notice(call.thread, 'APPROVAL_VOID', 'warning', `${text}: the answer is void, and the question is asked again`);
+    followUpTo = answer.requestId;
+  }
 }
 
-function askShowing(
+/** Where in its file a change stands is no part of it. */
+const ofChange = (diff: unknown) => (typeof diff === 'string' ? diff.replace(/^@@ .*$/gm, '@@') : undefined);
+
+const isSameChange = (seen: ToolPreview, now: ToolPreview): boolean =>
+  seen.problem === now.problem && ofChange(seen.diff) === ofChange(now.diff);
+
+/** The answer, and what was shown: for a question of before a restart, what was shown then. */
+async function askShowing(
   call: Call,
-  { hint, rule, commands }: ApprovalReason,
+  { hint, rule, commands, followUpTo }: ApprovalReason & { followUpTo: string | undefined },
   preview: ToolPreview,
   rules: readonly PolicyRule[] | undefined,
-): Promise<ElicitationResponse> {
+): Promise<{ answer: ElicitationResponse; seen: ToolPreview }> {
   const { thread } = call;
-  const mcp = call.entry?.tool?.mcp;
+  const { mcp, revision } = call.entry?.tool ?? {};
   const { title, locations } = describe(call, argsFor(call));
-  return askFor(
+  let seen: ToolPreview = preview;
+  const answer = await askFor(
     call,
     {
       kind: 'tool_confirmation',
+      ...(followUpTo !== undefined && { followUpTo }),
       message: hint ?? `${thread.agentId} wants to run ${call.name}`,
       ...(title !== undefined && { title }),
       requestedSchema: schemaFor({ server: mcp !== undefined, rules }),
@@ -80,7 +114,7 @@ function askShowing(
         principalPath: thread.principalPath,
         actionHash: hashOf(call),
         kind: kindOf(call, commands),
-        ...(mcp !== undefined && { mcp: { ...mcp } }),
+        ...(mcp !== undefined && { mcp: { ...mcp, ...(revision !== undefined && { revision: revision() }) } }),
         ...(rule !== undefined && { rule }),
         ...(commands !== undefined && { commands: [...commands] }),
         ...(locations !== undefined && { locations }),
@@ -89,7 +123,11 @@ function askShowing(
       },
     },
     changeFaults,
+    ({ request: { context = {} } }) => {
+      seen = context;
+    },
   );
+  return { answer, seen };
 }
 
 /** By what a person has to look at: a change of files, commands, a foreign server, or nothing of these. */
@@ -110,6 +148,7 @@ const approvedBy = (call: Call) => ({
   principalPath: call.thread.principalPath,
   tool: call.name,
   server: call.entry?.tool?.mcp?.server,
+  revision: call.entry?.tool?.revision?.(),
 });
 
 const hashOf = (call: Call) =>

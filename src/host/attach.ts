@@ -107,10 +107,11 @@ class Attached implements AsyncIterableIterator<AgentEvent> {
   async #begin(): Promise<undefined> {
     const { host, sessionId, after } = this;
     assertSessionId(sessionId);
-    if (typeof after === 'number' && !Number.isFinite(after)) {
+    const isPosition = after === undefined || typeof after === 'string' || Number.isFinite(after);
+    if (!isPosition) {
       throw new TroupeError({
         code: 'INVALID_OPTION',
-        message: `after: ${after} is no position; give a seq or an event id`,
+        message: `after: ${String(after)} is no position; give a seq or an event id`,
       });
     }
     const opening = host.opening.get(sessionId);

@@ -8,7 +8,7 @@ import { hooksOf, treeHooksOf } from './hook-state.js';
 import { noteText } from './last-text.js';
 import { checkOutput } from './output.js';
 import { askAbout, copyOf } from './run-hooks.js';
-import { admitInput, publishInput, toRunInput } from './run-start.js';
+import { admitInput, publishInput } from './run-start.js';
 import { enter, leave, publish } from './session-tree.js';
 import type { RunEnd, RunRecord, Thread } from './thread.js';
 
@@ -147,7 +147,7 @@ async function takeContent(
   const { agent } = thread;
   try {
     const given = isDefaultInputSchema(agent.descriptor.inputSchema) ? content : jsonIn(content);
-    const input = await admitInput(agent, toRunInput(agent, given));
+    const input = await admitInput(agent, given);
     run.input = input.value;
     run.inputText = textOf(input.content);
     run.inbox = [{ kind: 'message', content: input.content, input: input.value }];

@@ -3,12 +3,14 @@ import type {
   ArtifactStore,
   Bag,
   ContentPart,
+  ElicitationAnswer,
   JsonSchema,
   MemoryStore,
   StandardSchema,
   ToolContext,
   ToolUpdate,
 } from '../contracts/index.js';
+import { askValidator } from '../kernel/ask-validator.js';
 import { toParts } from '../kernel/content.js';
 import { TroupeError } from '../kernel/errors.js';
 import { jsonFault } from '../kernel/json-value.js';
@@ -100,16 +102,20 @@ export class CallContext implements ToolContext {
     const schema = question.requestedSchema === undefined ? undefined : readAsked(question.requestedSchema);
     if (call.stage === 'done') return { action: 'cancel' };
     this.#occupancy.suspend();
-    const answer = await askFor(call, {
-      kind,
-      message,
-      ...(title !== undefined && { title }),
-      ...(schema !== undefined && { requestedSchema: schema.jsonSchema }),
-      ...(expiresAt !== undefined && {
-        expiresAt: typeof expiresAt === 'string' ? expiresAt : new Date(expiresAt).toISOString(),
-      }),
-      context: { ...context, toolRequestId: call.requestId },
-    });
+    const answer = await askFor(
+      call,
+      {
+        kind,
+        message,
+        ...(title !== undefined && { title }),
+        ...(schema !== undefined && { requestedSchema: schema.jsonSchema }),
+        ...(expiresAt !== undefined && {
+          expiresAt: typeof expiresAt === 'string' ? expiresAt : new Date(expiresAt).toISOString(),
+        }),
+        context: { ...context, toolRequestId: call.requestId },
+      },
+      (given) => answerFaults(schema, given),
+    );
     await this.#occupancy.resume();
     if (answer.action !== 'accept') return { action: answer.action };
     const content = schema === undefined ? answer.content : await filled(schema, answer.content ?? {});
@@ -148,11 +154,22 @@ function readAsked(schema: NonNullable<Question['requestedSchema']>): AskedSchem
   return reading;
 }
 
-/** The answer with the defaults that were offered and not touched; through the author's own schema where there is one. */
+/** What the author's own schema has against an answer, where it says so at once: then the question stays open. */
+function answerFaults(schema: AskedSchema | undefined, { action, content }: ElicitationAnswer): readonly string[] {
+  if (schema?.validator === undefined || action !== 'accept') return [];
+  const verdict = askValidator(schema.validator, content ?? {});
+  return verdict instanceof Promise ? [] : verdict.faults;
+}
+
+/**
+ * The answer with the defaults that were offered and not touched; where the author's own schema has a validator, as that
+ * makes it. Throws `INVALID_ANSWER` for one that it does not take, which it can find out only now.
+ */
 async function filled({ jsonSchema, validator }: AskedSchema, content: Bag): Promise<Bag> {
   if (validator !== undefined) {
-    const parsed = await validator['~standard'].validate(content);
-    if (parsed.issues === undefined) return parsed.value as Bag;
+    const { faults, value } = await askValidator(validator, content);
+    if (faults.length === 0) return value as Bag;
+    throw new TroupeError({ code: 'INVALID_ANSWER', message: `the answer does not fit: ${faults.join('; ')}` });
   }
   const whole = { ...content };
   for (const [key, property] of Object.entries((jsonSchema.properties ?? {}) as Record<string, JsonSchema>)) {

@@ -120,6 +120,7 @@ function compile(compiling: Compiling, definition: AgentDefinition, place: Place
     skills,
     hasSkills: skills !== undefined || children.some((one) => one.hasSkills),
     limits,
+    limitsTurns: (isComposition && !leads && isLimit(limits.maxTurns)) || children.some((one) => one.limitsTurns),
     isBudgeted: isLimit(limits.maxBudgetUsd) || isLimit(limits.maxTokens) || children.some((one) => one.isBudgeted),
     declaration: declarationOf(definition, children),
     opensState,
@@ -199,7 +200,7 @@ function limitsOf(definition: AgentDefinition, isRoot: boolean): AgentLimits {
   const isPlain = composition === undefined || definition.leader !== undefined;
   const none = Number.POSITIVE_INFINITY;
   return {
-    maxTurns: set.maxTurns ?? (isRoot ? 100 : 15),
+    maxTurns: set.maxTurns ?? (!isPlain ? none : isRoot ? 100 : 15),
     maxLlmCalls: set.maxLlmCalls ?? (isRoot && isPlain ? 500 : none),
     maxTimeMs:
       set.maxTimeMinutes !== undefined ? set.maxTimeMinutes * MINUTE_MS : isRoot || !isPlain ? none : 5 * MINUTE_MS,

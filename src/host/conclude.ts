@@ -36,6 +36,7 @@ export function noteOutcome(thread: Thread, crew: CrewState, given: ChildOutcome
   if (behaviour === 'loop' && outcome.ok && escalateReason !== undefined && result === undefined) return outcome;
   crew.outcomes[outcome.index] = outcome;
   crew.last = outcome;
+  if (outcome.ok && result !== undefined) crew.best = outcome;
   if (outcome.ok && crew.graph !== undefined) {
     crew.graph.visits[outcome.index] = (crew.graph.visits[outcome.index] ?? 0) + 1;
   }
@@ -64,6 +65,7 @@ export function concludeRun(
   // A session that stands keeps nothing of a run that is over.
   crew.outcomes = [];
   crew.last = undefined;
+  crew.best = undefined;
   crew.firstFailure = undefined;
   endRun(thread, end, report);
 }
@@ -71,7 +73,11 @@ export function concludeRun(
 function conclusionOf(thread: Thread, crew: CrewState, run: RunRecord, ending: Ending): RunEnd {
   const results = resultsOf(thread);
   const partial: StreamEndData = Object.keys(results).length > 0 ? { results } : {};
-  if (run.stop !== undefined) return { reason: run.stop.reason, data: { ...partial, ...run.stop.data } };
+  if (run.stop !== undefined) {
+    const { reason, data } = run.stop;
+    const best = reason === 'aborted' ? {} : resultIn(bestResult(thread, crew, results));
+    return { reason, data: { ...partial, ...best, ...data } };
+  }
   return endOf(thread, crew, ending, results, partial);
 }
 
@@ -173,6 +179,16 @@ function failuresOf(crew: CrewState): Failures {
 }
 
 const resultIn = (result: unknown): { result?: unknown } => (result === undefined ? {} : { result });
+
+/** What a composition that a limit has ended had come to, what a child had that was cut off with it included. */
+function bestResult(thread: Thread, crew: CrewState, results: Record<string, unknown>): unknown {
+  if (thread.agent.behaviour === 'parallel') return Object.keys(results).length > 0 ? results : undefined;
+  if (crew.best !== undefined) return crew.best.end.data.result;
+  const { last } = crew;
+  const given = last?.end.data.results;
+  if (last === undefined || typeof given !== 'object' || given === null) return last?.end.data.result;
+  return thread.agent.children[last.index]?.behaviour === 'parallel' ? given : Object.values(given).at(-1);
+}
 
 const lastResult = (crew: CrewState) =>
   resultIn(crew.outcomes.findLast((one) => one?.ok && one.end.data.result !== undefined)?.end.data.result);

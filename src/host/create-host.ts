@@ -13,6 +13,7 @@ import type {
   PolicyEvaluator,
   SessionProvider,
 } from '../contracts/index.js';
+import { toolNameFault } from '../kernel/agent-check.js';
 import { systemClock } from '../kernel/clock.js';
 import { describeAgent } from '../kernel/definition.js';
 import { TroupeError, throwProblems } from '../kernel/errors.js';
@@ -23,6 +24,7 @@ import { seededRandom } from '../kernel/random.js';
 import { assertSessionId } from '../kernel/session-id.js';
 import { createStamp } from '../kernel/stamp.js';
 import { TurnoverMap } from '../kernel/turnover-map.js';
+import { isCompatible } from '../kernel/version.js';
 import { type CompositionMachine, wireSession } from './agent-logics.js';
 import { createSession } from './agent-session.js';
 import { attach } from './attach.js';
@@ -35,7 +37,7 @@ import { createInspection, type HostInspection, unbreakable } from './inspection
 import { createMediaKeeper } from './kept-media.js';
 import { createLifecycle } from './lifecycle.js';
 import { assertAgent, closeTree } from './open-session.js';
-import { hostOptionFaults, optionsOf } from './option-keys.js';
+import { hostOptionFaults, limitFaults, optionsOf } from './option-keys.js';
 import { createPermits } from './permits.js';
 import { forkSession } from './recovery/fork.js';
 import type { RestoreFile } from './recovery/restore-files.js';
@@ -219,9 +221,12 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
       if (executors.has(type) || type === 'composition') {
         throw new TroupeError({ code: 'INVALID_OPTION', message: `executor "${type}" is registered already` });
       }
+      assertServes(type, creator);
       executors.set(type, creator);
     },
-    async inspectServer(serverOptions = {}) {
+    async inspectServer(given) {
+      const serverOptions = optionsOf(given, 'inspectServer');
+      assertPort(serverOptions.port);
       if (core.isClosing)
         throw new TroupeError({ code: 'HOST_CLOSED', message: 'this host is closed; make a new one' });
       const others = Object.entries(serverOptions.hosts ?? {}).map(([name, other]) => inspectionOf(other, name));
@@ -242,7 +247,7 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
     context: () => outsideContext(core),
     supports: (capability) => CAPABILITIES.includes(capability),
     close: (closeOptions) => {
-      closing ??= closeHost(core, optionsOf(closeOptions, 'close').drainMs ?? 0).then(async () => {
+      closing ??= closeHost(core, drainOf(optionsOf(closeOptions, 'close'))).then(async () => {
         root.stop();
         await Promise.all([...servers].map((server) => server.close()));
       });
@@ -253,6 +258,26 @@ export function createHostFrom(parts: HostParts, options: HostOptions): Host {
   let closing: Promise<void> | undefined;
   inspectable.set(host, (name) => createInspection(core, host, root, audience, name));
   return host;
+}
+
+/** Throws `INCOMPATIBLE_VERSION` for an executor that was written for another host than this one. */
+function assertServes(type: string, { interfaceVersion }: ExecutorCreator): void {
+  const verdict = interfaceVersion === undefined ? undefined : isCompatible(String(interfaceVersion));
+  if (verdict === undefined || verdict.compatible) return;
+  throw new TroupeError({ code: 'INCOMPATIBLE_VERSION', message: `executor "${type}": ${verdict.reason}` });
+}
+
+function assertPort(port: unknown): void {
+  const isPort = port === undefined || (Number.isInteger(port) && Number(port) >= 0 && Number(port) <= 65_535);
+  if (isPort) return;
+  const message = `port must be a whole number from 0 (any that is free) to 65535, not ${String(port)}`;
+  throw new TroupeError({ code: 'INVALID_OPTION', message });
+}
+
+function drainOf({ drainMs = 0 }: { drainMs?: number }): number {
+  if (typeof drainMs === 'number' && drainMs >= 0) return drainMs;
+  const message = `drainMs must be a number of milliseconds from 0, not ${String(drainMs)}`;
+  throw new TroupeError({ code: 'INVALID_OPTION', message });
 }
 
 /** How each host is looked into from outside. */
@@ -341,6 +366,10 @@ function checkOptions(options: HostOptions): void {
   const shared = (own('tools') ?? []).filter(isShared);
   twice(shared, 'tools');
   problems.push(...toolsetProblems(shared));
+  for (const tool of shared) {
+    const fault = isToolset(tool) ? undefined : toolNameFault(tool.name);
+    if (fault !== undefined) problems.push({ code: 'INVALID_OPTION', path: 'tools', message: fault });
+  }
   twice(agents, 'agents');
   const elicitation = own('elicitation');
   if (
@@ -351,16 +380,7 @@ function checkOptions(options: HostOptions): void {
   ) {
     problems.push({ code: 'INVALID_OPTION', path: 'elicitation', message: 'must be a function, "respond" or "deny"' });
   }
-  const positive = (value: number | undefined, path: string) => {
-    if (value !== undefined && !(value > 0))
-      problems.push({ code: 'INVALID_OPTION', path, message: 'must be a number above 0' });
-  };
-  const { concurrency, providers = {}, toolTimeoutMs, abortTimeoutMs } = own('limits') ?? {};
-  positive(concurrency, 'limits.concurrency');
-  positive(toolTimeoutMs, 'limits.toolTimeoutMs');
-  positive(abortTimeoutMs, 'limits.abortTimeoutMs');
-  for (const [name, limit] of Object.entries(providers))
-    positive(limit.concurrency, `limits.providers.${name}.concurrency`);
+  problems.push(...limitFaults(own('limits') ?? {}));
   for (const agent of agents) {
     try {
       assertAgent(agent);

@@ -31,6 +31,8 @@ export interface CrewState {
   /** Latest outcome of each child of the run under way, by index. */
   outcomes: (ChildOutcome | undefined)[];
   last: ChildOutcome | undefined;
+  /** Of the run under way: the latest that completed with a result. */
+  best: ChildOutcome | undefined;
   /** Of the run under way: the first that was no consequence of another. */
   firstFailure: ChildOutcome | undefined;
   iteration: number;
@@ -42,6 +44,8 @@ export interface CrewState {
   view: ModelMessage[] | undefined;
   /** `transfer`: of the conversation, for the member that takes over. */
   summary: string | undefined;
+  /** All children of the run under way are being stopped, a part at a time. */
+  isStopping: boolean;
   /** `transfer`: the handover under way has been told. */
   isAnnounced: boolean;
   /** `transfer`: what will drive the member that takes over. */
@@ -62,6 +66,7 @@ export interface CrewState {
 export const newCrewState = (): CrewState => ({
   outcomes: [],
   last: undefined,
+  best: undefined,
   firstFailure: undefined,
   iteration: 0,
   transfers: 0,
@@ -69,6 +74,7 @@ export const newCrewState = (): CrewState => ({
   conversation: [],
   view: undefined,
   summary: undefined,
+  isStopping: false,
   isAnnounced: false,
   prepared: undefined,
   graph: undefined,

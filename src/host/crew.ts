@@ -65,6 +65,7 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
   if (agent.behaviour !== 'turn') {
     crew.outcomes = [];
     crew.last = undefined;
+    crew.best = undefined;
     crew.firstFailure = undefined;
     crew.transfers = 0;
     crew.restarts = undefined;
@@ -96,6 +97,7 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
 
   const live = () => [...jobs.values()].flatMap((job) => (job.thread === undefined ? [] : [job.thread]));
   const places = () => jobs.size + preparing.size + (isHeld || isFull ? 1 : 0);
+  crew.isStopping = false;
   crew.live = live;
   crew.places = places;
   crew.pump = pump;
@@ -519,6 +521,7 @@ export function beginCrew(thread: Thread, pool: Pool): PoolEffect<CrewOrder> {
 
   function stopAll(): void {
     isStopping = true;
+    crew.isStopping = true;
     queue.length = 0;
     inOrderUntil = nextInOrder;
     for (const job of [...preparing]) abandon(job);

@@ -7,14 +7,15 @@ import type {
 } from '../contracts/index.js';
 import { TroupeError } from '../kernel/errors.js';
 import { isFunctionAgent } from '../kernel/function-executor.js';
-import { jsonFault } from '../kernel/json-value.js';
 import { narrowPermissionMode } from '../kernel/narrow.js';
 import { parseThreadId } from '../kernel/thread-id.js';
-import { toToolResult } from '../kernel/tool-result.js';
+import { resultFault, toToolResult } from '../kernel/tool-result.js';
 import { compileAgent } from './compile-agent.js';
-import { areParts } from './given-data.js';
+import { isBeingStopped } from './end-run.js';
+import { dataFault } from './given-data.js';
 import { assertDescriptors, assertMode, compilingHost } from './open-session.js';
 import { checkAnswer, type Question, settle } from './questions.js';
+import { livingAt } from './run-hooks.js';
 import { notice, publish, threadsFrom } from './session-tree.js';
 import type { Thread, Tree } from './thread.js';
 import { cancelCall } from './tool-call.js';
@@ -26,7 +27,7 @@ export type Delivery = Exclude<SessionStreamData, { kind: 'message' }>;
 export function checkDelivery(tree: Tree, data: Delivery): void {
   if (data.kind === 'elicitation_response') {
     const question = tree.questions.get(data.requestId);
-    if (question === undefined) throw unknownRequest(tree, data.requestId);
+    if (question === undefined || isBeingStopped(question.thread)) throw unknownRequest(tree, data.requestId);
     return checkAnswer(question, data.response);
   }
   const { kind } = data;
@@ -41,12 +42,12 @@ export function checkDelivery(tree: Tree, data: Delivery): void {
   const seen = new Set<string>();
   for (const given of results) {
     const { requestId, result } = Object(given) as typeof given;
-    if (!tree.consumerCalls.has(requestId) || seen.has(requestId)) throw unknownRequest(tree, requestId);
+    const call = tree.consumerCalls.get(requestId);
+    if (call === undefined || isBeingStopped(call.thread) || seen.has(requestId)) throw unknownRequest(tree, requestId);
     seen.add(requestId);
-    const isResult = typeof result === 'object' && result !== null && areParts(result.llmContent);
-    const fault = isResult ? jsonFault(result) : ' needs llmContent, a list of parts';
+    const fault = resultFault(result);
     if (fault === undefined) continue;
-    throw new TroupeError({ code: 'INVALID_ANSWER', message: `the result of ${requestId}${fault}` });
+    throw new TroupeError({ code: 'INVALID_ANSWER', message: `the result of ${requestId}: ${fault}` });
   }
 }
 
@@ -72,10 +73,21 @@ export function respondTo(
     if (typeof given !== 'object' || given === null || !('result' in given)) {
       throw new TroupeError({ code: 'INVALID_ANSWER', message: `${requestId} is a tool call: answer with { result }` });
     }
-    deliver(tree, { kind: 'tool_result', requestId, result: toToolResult(given.result) });
+    deliver(tree, { kind: 'tool_result', requestId, result: resultOf(requestId, given.result) });
     return;
   }
   deliver(tree, { kind: 'elicitation_response', requestId, response: given as ElicitationAnswer });
+}
+
+/** What is given as a result, as one: text and data too, as from a tool. Throws `INVALID_ANSWER` for what is none. */
+function resultOf(requestId: string, given: unknown): ToolResultData {
+  const isObject = typeof given === 'object' && given !== null && !(given instanceof Error);
+  const fault = given === undefined || given instanceof Error ? undefined : dataFault(given);
+  if (fault !== undefined) {
+    throw new TroupeError({ code: 'INVALID_ANSWER', message: `the result of ${requestId}${fault}, which is no JSON` });
+  }
+  // Whole results are looked at where they are delivered.
+  return isObject && 'llmContent' in given ? (given as ToolResultData) : toToolResult(given);
 }
 
 function unknownRequest(tree: Tree, requestId: unknown): TroupeError {
@@ -112,6 +124,8 @@ export function applyUpdate(tree: Tree, update: SessionUpdateData): void {
   }
   if (model !== undefined) settings.model = model;
   if (permissionMode !== undefined) settings.permissionMode = narrowPermissionMode(permissionMode);
+  // Behind the end of its last run a session says nothing more.
+  if (livingAt(root) === undefined) return;
   publish(root, {
     type: 'session_update',
     ...(permissionMode !== undefined && { permissionMode: settings.permissionMode }),

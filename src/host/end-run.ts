@@ -1,5 +1,6 @@
 import type { StreamEndData } from '../contracts/index.js';
 import { describeError } from '../kernel/errors.js';
+import { canonicalJson } from '../kernel/json-value.js';
 import { hooksOf } from './hook-state.js';
 import type { EndReport } from './host-core.js';
 import { cancelQuestion } from './questions.js';
@@ -10,10 +11,16 @@ import { cancelCalls } from './tool-call.js';
 import { hasWords, noteStop, tellUntaken } from './words.js';
 
 /** The data of a run that is cut short by a caller. */
-export const abortStop = (reason: string | undefined, by: string): RunStop => ({
+export const abortStop = (reason: unknown, by: string): RunStop => ({
   reason: 'aborted',
-  data: reason === undefined ? { by } : { reason, by },
+  data: reason === undefined ? { by } : { reason: reasonText(reason), by },
 });
+
+/** Why something was stopped, in words, whatever a caller gave for it: what an `AbortSignal` carries is often an error. */
+export function reasonText(reason: unknown): string {
+  if (typeof reason === 'string') return reason;
+  return reason instanceof Error ? reason.message : typeof reason === 'object' ? canonicalJson(reason) : String(reason);
+}
 
 /**
  * Stops the run of a thread and all below it: signals go out, children settle first, then it ends as `stop` says. The
@@ -51,10 +58,10 @@ export function forceInTime(tree: Tree): void {
   tree.cancelForce ??= clock.schedule(() => forceLate(tree), abortTimeoutMs);
 }
 
-/** Whether its run, or one above it, is being stopped. */
+/** Whether its run, or one above it, is being stopped; its turn to be told so may not have come yet. */
 export function isBeingStopped(thread: Thread): boolean {
   for (let at: Thread | undefined = thread; at !== undefined; at = at.parent) {
-    if (at.run?.stop !== undefined) return true;
+    if (at.run?.stop !== undefined || at.parent?.crew?.isStopping === true) return true;
   }
   return false;
 }

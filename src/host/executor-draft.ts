@@ -9,6 +9,8 @@ const HOST_KINDS: ReadonlySet<string> = new Set([
   'context_cleared',
   'decision',
   'interrupted',
+  'steer',
+  'stop',
 ]);
 /** The host stamps these: where an event comes from is not the executor's to say. */
 const STAMPED = ['id', 'seq', 'timestamp', 'threadId', 'agentId', 'runId', 'streamId'];

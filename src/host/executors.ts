@@ -63,6 +63,8 @@ export function prepareExecutor(tree: Tree, agent: CompiledAgent, threadOf: () =
   const notices: [code: string, text: string][] = [];
   const out = outOfReach(executor, tree, name);
   if (out !== undefined) notices.push(['OPAQUE_AGENT', out]);
+  const unused = outsideOf(executor, agent);
+  if (unused !== undefined) notices.push(['NOT_OFFERED', unused]);
   const missing = capabilities?.filter((capability) => executor.capabilities?.includes(capability) === false) ?? [];
   if (missing.length > 0)
     notices.push(['CAPABILITIES', `${name} cannot do all that it declares: ${missing.join(', ')}`]);
@@ -88,6 +90,16 @@ function outOfReach({ opaque, hookPoints }: Executor, { host }: Tree, name: stri
   if (!opaque) return others === '' ? undefined : `${name} ${model}`;
   const tools = `${name} runs its own tools: policy and approvals${ofTools === '' ? '' : `, and the hooks at ${ofTools},`} do not apply to them`;
   return others === '' ? tools : `${tools}; it ${model}`;
+}
+
+/** What an agent was given and never hears of, for it takes no tools of a host; undefined: nothing. */
+function outsideOf({ opaque, capabilities }: Executor, { definition, driver }: CompiledAgent): string | undefined {
+  if (!opaque || capabilities === undefined || capabilities.includes('host_tool_execution')) return undefined;
+  const given = [driver.skills, driver.tools].flatMap((list, at) =>
+    list !== undefined && list.length > 0 ? [at === 0 ? 'skills' : 'tools'] : [],
+  );
+  if (given.length === 0) return undefined;
+  return `${definition.name} runs its own tools: the ${given.join(' and ')} that it is given here do not reach it`;
 }
 
 /** Says once in a tree, before such an agent does anything, what does not apply to it and what it cannot do. */

@@ -10,6 +10,7 @@ import type {
 import { describeError, TroupeError } from '../kernel/errors.js';
 import { HOOK_POINTS } from '../kernel/hook-points.js';
 import { nextRound } from '../kernel/next-round.js';
+import { isCompatible } from '../kernel/version.js';
 import { idsOf, isResponse, toDeliveries } from './foreign-deliveries.js';
 import { type ForeignEvent, readForeignEvent } from './foreign-events.js';
 
@@ -138,7 +139,10 @@ class ForeignLink {
     this.#message = undefined;
     const response = this.#stream(data, context);
     const events = response.stream[Symbol.asyncIterator]();
-    const stop = () => response.controller.abort();
+    const stop = () => {
+      this.#showOpen('cancelled');
+      response.controller.abort();
+    };
     context.signal.addEventListener('abort', stop, { once: true });
     if (context.signal.aborted) stop();
     let count = 0;
@@ -152,8 +156,9 @@ class ForeignLink {
         }
         if (++count % EVENTS_PER_ROUND === 0) await nextRound();
         const read = readForeignEvent(step.value);
+        if (isItsEnd(read)) this.#showOpen('execution_failed');
         for (const draft of this.#take(read, faults)) yield this.#placed(draft, context);
-        if (read.kind === 'known' && read.draft.type === 'stream_end' && !read.nested) {
+        if (isItsEnd(read)) {
           this.#isRunning = false;
           isDone = await this.#endsNow(events);
           return;
@@ -163,6 +168,9 @@ class ForeignLink {
       if (this.#questions.size > 0) return;
       for (const request of this.#own.values()) yield this.#placed(request, context);
       this.#own.clear();
+    } catch (thrown) {
+      this.#showOpen('execution_failed');
+      throw thrown;
     } finally {
       context.signal.removeEventListener('abort', stop);
       // Not waited for: what does not end must not hold its host.
@@ -209,7 +217,9 @@ class ForeignLink {
       case 'tool_update':
         return [];
       case 'initialize':
-        if (!read.nested) this.#compare(draft.capabilities);
+        if (read.nested) return [];
+        this.#assertVersion(draft.interfaceVersion);
+        this.#compare(draft.capabilities);
         return [];
       case 'usage':
       case 'error':
@@ -256,6 +266,26 @@ class ForeignLink {
     this.#options.showOwnCall(request, response);
   }
 
+  /** It is over: what it ran, or was to run, and never answered is shown all the same, with what is known of it. */
+  #showOpen(errorType: 'cancelled' | 'execution_failed'): void {
+    if (this.#own.size === 0) return;
+    const text = 'The agent ended without saying what came of this call.';
+    const result = { llmContent: [{ type: 'text' as const, text }], isError: true, errorType };
+    for (const [requestId, request] of this.#own) {
+      this.#open.delete(requestId);
+      this.#options.showOwnCall(request, { type: 'tool_response', requestId, name: request.name, ...result });
+    }
+    // What comes of them now comes too late.
+    this.#given = new Set([...this.#given, ...this.#own.keys()]);
+    this.#own.clear();
+  }
+
+  /** A session of another major speaks of other events by the same names: nothing that it says is believed. */
+  #assertVersion(version: string): void {
+    const verdict = isCompatible(version);
+    if (!verdict.compatible) throw new TroupeError({ code: 'INCOMPATIBLE_VERSION', message: verdict.reason });
+  }
+
   #compare(able: readonly unknown[]): void {
     const missing = (this.#options.capabilities ?? []).filter((capability) => !able.includes(capability));
     if (missing.length > 0) this.#tell(`cannot do all that it declares: ${missing.join(', ')}`);
@@ -272,6 +302,9 @@ class ForeignLink {
     return said === 'done';
   }
 }
+
+const isItsEnd = (read: ForeignEvent): boolean =>
+  read.kind === 'known' && read.draft.type === 'stream_end' && !read.nested;
 
 interface Faults {
   count: number;

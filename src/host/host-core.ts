@@ -38,6 +38,7 @@ import type { CompiledAgent, RunEnd, Thread, Tree } from './thread.js';
 import type { Toolsets } from './toolsets.js';
 import type { Tracing } from './tracing.js';
 import type { ElicitationCallback } from './types.js';
+import type { Words } from './words.js';
 
 /** What overrides of an alias go by. */
 export interface ModelContext {
@@ -85,6 +86,8 @@ export interface Lifecycle {
   resume(thread: Thread): void;
   /** Asks about the words that wait for a thread; nothing when there is nothing to ask. */
   beforeTurn(thread: Thread): undefined | Promise<void>;
+  /** Asks about words that have just been said to a thread. */
+  reviewWords(thread: Thread, words: Words): void;
   /** True: the run ends later, or goes on. */
   end(thread: Thread, end: RunEnd, report: EndReport): boolean;
   /** Publishes a notice, as its hooks would have it. */

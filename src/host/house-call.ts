@@ -12,6 +12,14 @@ import { needOf, type PaidCall, reserveFor, unpriced } from './model-budget.js';
 import type { Thread } from './thread.js';
 import { takeUsage } from './usage.js';
 
+interface HouseCall {
+  readonly request: ModelRequest;
+  readonly purpose: string;
+  signal(): AbortSignal;
+  /** Each time that a model is asked: money and permits are there, nothing waits for anybody else any more. */
+  onAdmitted?(): void;
+}
+
 /**
  * A model call of the house itself (a summary, a classification) in the name of a thread: counted against its limits,
  * paid from its budgets, held to the availability of models; never routed, never a turn. One try of each model that
@@ -19,7 +27,7 @@ import { takeUsage } from './usage.js';
  */
 export async function houseCall(
   thread: Thread,
-  options: { choice: ModelChoice | undefined; request: ModelRequest; purpose: string; signal: () => AbortSignal },
+  options: { choice: ModelChoice | undefined } & HouseCall,
 ): Promise<ModelResponse> {
   const { choice, purpose, signal } = options;
   const { models } = thread.tree.host;
@@ -52,7 +60,7 @@ export const houseMeta = ({ agentId, threadId, tree }: Thread, purpose: string):
 async function askOnce(
   thread: Thread,
   resolved: Awaited<ReturnType<Thread['tree']['host']['models']['open']>>,
-  { request, purpose, signal }: { request: ModelRequest; purpose: string; signal: () => AbortSignal },
+  { request, purpose, signal, onAdmitted }: HouseCall,
 ): Promise<ModelResponse> {
   const { tree } = thread;
   const { name, provider, model, generation } = resolved;
@@ -89,6 +97,7 @@ async function askOnce(
   let traced: ModelCallRecord | undefined;
   try {
     release = permits.isFree(provider) ? undefined : await permits.take(provider, signal());
+    onAdmitted?.();
     beginWork(thread);
     traced = tree.host.tracing?.beginModelCall(thread, { model: name, provider, attempt: 1, purpose });
     try {

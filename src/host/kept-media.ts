@@ -17,7 +17,7 @@ import { enter, leave, notice } from './session-tree.js';
 import type { Thread, Tree } from './thread.js';
 
 /** Where the media of a tree is kept; undefined: it stays where it is. */
-const artifactsOf = ({ handle, host }: Tree): ArtifactStore | undefined =>
+export const artifactsOf = ({ handle, host }: Tree): ArtifactStore | undefined =>
   handle === undefined ? undefined : host.store.artifacts;
 
 export const createMediaKeeper = (): MediaKeeper => ({

@@ -5,7 +5,7 @@ import { askHooks } from './fire-hook.js';
 import type { HostCore, Lifecycle } from './host-core.js';
 import { publishNotice } from './notice-hooks.js';
 import { askIfUnasked, resumeWithHooks } from './resume-hooks.js';
-import { reviewSteers } from './steer-hooks.js';
+import { reviewSteers, reviewWords } from './steer-hooks.js';
 
 const POINTS = [
   ...['session_start', 'on_user_message', 'before_run', 'before_agent', 'after_agent', 'after_run', 'session_end'],
@@ -20,6 +20,7 @@ export const createLifecycle = (hookPoints: HostCore['hookPoints']): Lifecycle |
 const lifecycle: Lifecycle = {
   begin: (thread, opening) => beginWithHooks(thread, opening, reviewSteers),
   end: endWithHooks,
+  reviewWords,
   resume: resumeWithHooks,
   beforeTurn: (thread) => askIfUnasked(thread) ?? reviewSteers(thread),
   notice: publishNotice,

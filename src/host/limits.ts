@@ -1,6 +1,8 @@
 import type { ModelUsage } from '../contracts/index.js';
+import { isFunctionAgent } from '../kernel/function-executor.js';
 import { countDown, stopRun } from './end-run.js';
 import { lastTextOf } from './last-text.js';
+import { enter, leave } from './session-tree.js';
 import type { RunEnd, RunRecord, Thread } from './thread.js';
 import { cancelCalls } from './tool-call.js';
 
@@ -32,6 +34,55 @@ export function countModelCall(from: Thread, isGrace = false): { thread: Thread;
     if (thread.run !== undefined) thread.run.llmCalls++;
   }
   return undefined;
+}
+
+/**
+ * Counts one turn in every run above: what a composition that leads nothing sets as `maxTurns` is for all below it. Where
+ * one has had its turns nothing is counted; then whose it is, and how that run ends. Code has no turns.
+ */
+export function countTurn(from: Thread): { thread: Thread; end: RunEnd } | undefined {
+  if (isFunctionAgent(from.agent.driver.descriptor)) return undefined;
+  for (let thread = from.parent; thread !== undefined; thread = thread.parent) {
+    const { run, agent } = thread;
+    if (run === undefined || agent.behaviour === 'turn' || run.turnsBelow < agent.limits.maxTurns) continue;
+    return { thread, end: limitEnd(run, 'max_turns', 'maxTurns', run.turnsBelow) };
+  }
+  addTurns(from, 1);
+  for (let thread = from.parent; thread !== undefined; thread = thread.parent) {
+    if (thread.run !== undefined) thread.run.turnsOpen++;
+  }
+  return undefined;
+}
+
+/**
+ * A turn that was counted is over. With the last of them those go on for which there was no room, once what it came to has
+ * been taken in: what was within the limit is not cut off by what was not.
+ */
+export function endTurn(from: Thread): void {
+  for (let { parent } = from; parent !== undefined; parent = parent.parent) {
+    const { run, tree } = parent;
+    if (run === undefined || run.turnsOpen === 0) continue;
+    run.turnsOpen--;
+    const held = run.heldTurns;
+    if (run.turnsOpen > 0 || held === undefined) continue;
+    run.heldTurns = undefined;
+    enter(tree);
+    setImmediate(() => {
+      for (const goOn of held) goOn();
+      leave(tree);
+    });
+  }
+}
+
+/** A turn that came to no model call, or is made again, was none. */
+export function takeBackTurn(from: Thread): void {
+  if (from.tree.root.agent.limitsTurns && !isFunctionAgent(from.agent.driver.descriptor)) addTurns(from, -1);
+}
+
+function addTurns(from: Thread, by: 1 | -1): void {
+  for (let { parent } = from; parent !== undefined; parent = parent.parent) {
+    if (parent.run !== undefined) parent.run.turnsBelow += by;
+  }
 }
 
 /** What a session may spend: for the root also what the tree may. */

@@ -3,12 +3,14 @@ import { describeError, TroupeError } from '../kernel/errors.js';
 import { houseCall } from './house-call.js';
 import { type RunRoute, runModels } from './run-models.js';
 import { notice, publish } from './session-tree.js';
+import { StrategyWait } from './strategy-wait.js';
 import type { RunRecord, Thread } from './thread.js';
 import type { Turn } from './turn-context.js';
 
 /**
  * The model of this turn before availability: what the run was given, else what the router said when it was first
- * asked in this run, else the agent's own. A strategy that throws, or names no model, is passed over with a notice.
+ * asked in this run, else the agent's own. A strategy that throws, that takes too long, or that names no model is passed
+ * over with a notice.
  */
 export async function routeOf(thread: Thread, run: RunRecord, turn: Turn, request: ModelRequest): Promise<RunRoute> {
   const { tree, agent } = thread;
@@ -58,20 +60,24 @@ async function answerOf(
   turn: Turn,
   request: ModelRequest,
 ): Promise<{ model: ModelChoice; reason?: string } | undefined> {
-  const { models } = thread.tree.host;
+  const { models, clock } = thread.tree.host;
+  const wait = new StrategyWait(clock, turn);
   try {
     const answer = narrowed(
-      await strategy.route({
-        history: request.messages,
-        request,
-        requested: thread.agent.driver.model,
-        agent: thread.agentId,
-        threadId: thread.threadId,
-        permissionMode: thread.tree.settings.permissionMode,
-        signal: turn.signal,
-        ask: (choice, asking) =>
-          houseCall(thread, { choice, request: asking, purpose: 'classify', signal: () => turn.signal }),
-      }),
+      await wait.for(
+        strategy.route({
+          history: request.messages,
+          request,
+          requested: thread.agent.driver.model,
+          agent: thread.agentId,
+          threadId: thread.threadId,
+          permissionMode: thread.tree.settings.permissionMode,
+          get signal() {
+            return wait.signal();
+          },
+          ask: (choice, asking) => wait.whileAsking((call) => houseCall(thread, { choice, request: asking, ...call })),
+        }),
+      ),
     );
     const fault = answer === undefined ? undefined : models.fault(answer.model);
     if (fault === undefined) return answer;

@@ -8,8 +8,11 @@ import { TreeBudget } from './budget.js';
 import { compileAgent } from './compile-agent.js';
 import { stopUnlogged } from './end-run.js';
 import { closeExecutor, createExecutor } from './executors.js';
+import { dataFault } from './given-data.js';
 import type { HostCore } from './host-core.js';
+import { liveSessions } from './live-sessions.js';
 import { runOptionFaults } from './option-keys.js';
+import { assertOwner } from './owner.js';
 import { assertPriced } from './price-check.js';
 import { applyPast, type Past, readIdle } from './recover-idle.js';
 import { assertUndamaged } from './recovery/damage.js';
@@ -63,11 +66,14 @@ export function compilingHost(
 export function assertDescriptors(tools: Tree['runTools']): void {
   const problems: Problem[] = [];
   for (const tool of tools) {
-    if ('kind' in tool) continue;
     const path = `tools.${String(tool.name)}`;
-    const fault =
-      toolNameFault(tool.name) ?? (typeof tool.description === 'string' ? undefined : 'a tool needs a description');
+    const hasWords = 'kind' in tool || typeof tool.description === 'string';
+    const fault = toolNameFault(tool.name) ?? (hasWords ? undefined : 'a tool needs a description');
     if (fault !== undefined) problems.push({ code: 'INVALID_DEFINITION', path, message: fault });
+    if ('kind' in tool) continue;
+    const lost = dataFault(tool);
+    if (lost !== undefined)
+      problems.push({ code: 'INVALID_DEFINITION', path, message: `a descriptor is plain JSON:${lost}` });
     problems.push(
       ...readSchema(tool.parametersSchema, { path: `${path}.parametersSchema`, objectOnly: true }).problems,
     );
@@ -167,6 +173,8 @@ async function recover(
   handle: SessionHandle,
 ): Promise<Tree> {
   try {
+    // Who is not named is the default user wherever tools are made for the user.
+    assertOwner(handle, options.userId ?? (host.sessionTools.areFor(agent.definition) ? 'local' : undefined));
     assertUndamaged(handle, 'repair it first (troupe sessions repair, or host.resume with { repair: true })');
     const past = await readIdle(agent, handle);
     const permissionMode = options.permissionMode ?? past?.permissionMode;
@@ -233,6 +241,7 @@ export function begin(
   if (agent.behaviour === 'turn' && agent.driver.descriptor.executor !== 'local')
     giveExecutor(root, past === undefined);
   host.trees.set(sessionId, tree);
+  liveSessions.count++;
   root.endsSession = options.oneRun;
   root.actor = host.spawn(sessionId, {
     address: root.address,
@@ -279,6 +288,7 @@ export function closeTree(tree: Tree, reason: string): void {
     thread.hasEnded = true;
   }
   host.trees.delete(sessionId);
+  liveSessions.count--;
   host.media.cache.forget(tree);
   tree.merge.end();
   const released = host.sessionTools.close(sessionId);

@@ -1,6 +1,7 @@
 import { type Problem, TroupeError } from '../kernel/errors.js';
+import { generationFaults } from '../kernel/generation-check.js';
 import { didYouMean } from '../kernel/text.js';
-import type { HostOptions, ResumeOptions, RunOptions } from './types.js';
+import type { HostLimits, HostOptions, ResumeOptions, RunOptions } from './types.js';
 
 /** Every key of a type: one that is missing here does not compile. */
 type Keys<T> = Record<keyof T, true>;
@@ -81,6 +82,11 @@ const listOf = (what: string) =>
   must((value) => Array.isArray(value) && value.every((one) => isObject(one)), `a list of ${what}`);
 const amount = must((value) => typeof value === 'number' && value >= 0, 'a number, 0 or more');
 
+const tokens = must(
+  (value) => value === Number.POSITIVE_INFINITY || (Number.isInteger(value) && Number(value) >= 0),
+  'a whole number, 0 or more',
+);
+
 const LIMIT_KEYS = ['concurrency', 'providers', 'toolTimeoutMs', 'abortTimeoutMs'];
 
 const HOST_CHECKS: Partial<Record<keyof HostOptions, Check>> = {
@@ -137,13 +143,12 @@ const HOST_CHECKS: Partial<Record<keyof HostOptions, Check>> = {
 const RUN_CHECKS: Partial<Record<keyof RunOptions, Check>> = {
   signal: must((value) => isObject(value) && typeof value.addEventListener === 'function', 'an AbortSignal'),
   model: must((value) => typeof value === 'string' || isObject(value), 'the name of a model, or a model'),
-  generation: object,
   contextBudget: must(
     (value) => isObject(value) && Number.isInteger(value.maxTokens) && Number(value.maxTokens) > 0,
     'an object with maxTokens, a whole number from 1',
   ),
   maxBudgetUsd: amount,
-  maxTokens: amount,
+  maxTokens: tokens,
   tools: listOf('tools'),
   hostToolExecution: flag,
   streaming: flag,
@@ -154,10 +159,49 @@ const RUN_CHECKS: Partial<Record<keyof RunOptions, Check>> = {
   traceContext: object,
 };
 
-/** The options of a call, `{}` when left out. Throws `INVALID_OPTION` for what is no object of options. */
+/** What is wrong with the numbers among a host's limits; no limit at all is `Infinity`. */
+export function limitFaults({ concurrency, providers = {}, toolTimeoutMs, abortTimeoutMs }: HostLimits): Problem[] {
+  const problems: Problem[] = [];
+  const check = (value: unknown, path: string, fits: (value: unknown) => boolean, be: string) => {
+    if (value !== undefined && !fits(value))
+      problems.push({ code: 'INVALID_OPTION', path: `limits.${path}`, message: `must be ${be}, not ${String(value)}` });
+  };
+  check(concurrency, 'concurrency', isCount, COUNT);
+  check(toolTimeoutMs, 'toolTimeoutMs', isSpan, SPAN);
+  check(abortTimeoutMs, 'abortTimeoutMs', isSpan, SPAN);
+  for (const [name, limit] of Object.entries(providers))
+    check(limit.concurrency ?? null, `providers.${name}.concurrency`, isCount, COUNT);
+  return problems;
+}
+
+const COUNT = 'a whole number from 1';
+const SPAN = 'a number of milliseconds above 0';
+const isCount = (value: unknown) =>
+  value === Number.POSITIVE_INFINITY || (Number.isInteger(value) && Number(value) >= 1);
+const isSpan = (value: unknown) => typeof value === 'number' && value > 0;
+
+/** The options of calls that take few; `run` and `session` say all that is wrong with theirs themselves. */
+const CALL_KEYS: Readonly<Record<string, readonly string[]>> = {
+  fork: ['at'],
+  rewind: ['to', 'restoreFiles'],
+  attach: ['after'],
+  close: ['drainMs'],
+  inspectServer: ['port', 'hostname', 'token', 'name', 'hosts', 'connect'],
+};
+
+/**
+ * The options of a call, `{}` when left out. Throws `INVALID_OPTION` for what is no object of options, and for a key of
+ * `CALL_KEYS` that nobody reads: what it was to say would be lost.
+ */
 export function optionsOf<T extends object>(options: T | undefined, of: string): T {
   if (options === undefined) return {} as T;
-  if (isObject(options)) return options;
+  if (isObject(options)) {
+    const keys = CALL_KEYS[of];
+    const unknown = keys && Object.keys(options).find((key) => !keys.includes(key));
+    if (keys === undefined || unknown === undefined) return options;
+    const message = `${of}: no option "${unknown}"${didYouMean(unknown, keys)}; options: ${keys.join(', ')}`;
+    throw new TroupeError({ code: 'INVALID_OPTION', message });
+  }
   throw new TroupeError({ code: 'INVALID_OPTION', message: `${of}: options must be an object, { … }` });
 }
 
@@ -178,15 +222,20 @@ const RESUME_CHECKS: Partial<Record<keyof ResumeOptions, Check>> = {
 
 function faults(options: object, known: object, checks: Partial<Record<string, Check>>, path: string): Problem[] {
   const problems: Problem[] = [];
+  const say = (at: string, message: string) => problems.push({ code: 'INVALID_OPTION', path: at, message });
   for (const [key, value] of Object.entries(options)) {
     if (!Object.hasOwn(known, key)) {
       const names = Object.keys(known);
       const message = `no option "${key}"${didYouMean(key, names)}; options: ${names.join(', ')}`;
-      problems.push({ code: 'INVALID_OPTION', path, message });
+      say(path, message);
       continue;
     }
-    const fault = value === undefined ? undefined : checks[key]?.(value);
-    if (fault !== undefined) problems.push({ code: 'INVALID_OPTION', path: `${path}.${key}`, message: fault });
+    if (value === undefined) continue;
+    const fault = checks[key]?.(value);
+    if (fault !== undefined) say(`${path}.${key}`, fault);
+    if (key !== 'generation') continue;
+    for (const wrong of generationFaults(value))
+      say(`${path}.generation${wrong.key === '' ? '' : `.${wrong.key}`}`, wrong.message);
   }
   return problems;
 }

@@ -7,7 +7,7 @@ import type { RunOptions } from './types.js';
 /** Executors that ask the host's models only. */
 const OWN_EXECUTORS: ReadonlySet<string> = new Set(['local', 'openrouter']);
 
-/** Whether the host's models are asked; an agent of ADK has one of its own where none is named, refused when it is asked. */
+/** Whether the host's models are asked; an agent of ADK has one of its own where none is named. */
 const asksHost = (executor: string, wanted: unknown): boolean =>
   OWN_EXECUTORS.has(executor) || (executor === 'adk' && wanted !== undefined);
 
@@ -24,7 +24,11 @@ export function assertPriced(host: HostCore, agent: CompiledAgent, { maxBudgetUs
   function visit(one: CompiledAgent, isAbove: boolean, path: string): void {
     const isLimited = isAbove || one.limits.maxBudgetUsd !== Number.POSITIVE_INFINITY;
     const wanted = model ?? one.driver.model;
-    if (isLimited && one.behaviour === 'turn' && asksHost(one.driver.descriptor.executor, wanted)) {
+    const { executor } = one.driver.descriptor;
+    const own = isLimited && wanted === undefined ? host.executors.get(executor)?.ownModel?.(one.driver) : undefined;
+    if (own !== undefined && host.models.price(own) === undefined)
+      problems.push({ code: 'UNKNOWN_PRICE', path, message: unknownPrice(own) });
+    if (isLimited && one.behaviour === 'turn' && asksHost(executor, wanted)) {
       for (const choice of host.models.reachable(wanted)) {
         const name = typeof choice === 'string' ? choice : 'custom';
         if (host.models.price(name) !== undefined || host.models.reportsCost(choice)) continue;

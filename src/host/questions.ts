@@ -1,16 +1,17 @@
 import type {
   AgentEvent,
+  Bag,
   ElicitationAnswer,
   ElicitationRequest,
   ElicitationResponse,
   Json,
 } from '../contracts/index.js';
 import { TroupeError } from '../kernel/errors.js';
-import { jsonFault } from '../kernel/json-value.js';
 import { narrowElicitationAction } from '../kernel/narrow.js';
 import { schemaCompileFault, validateJson } from '../kernel/schema.js';
 import { shortHash } from '../kernel/text.js';
 import { type Activity, beginWait, endWait } from './activity.js';
+import { dataFault } from './given-data.js';
 import { noteOutsideWait } from './outside-wait.js';
 import type { Restored } from './recovery/recovery.js';
 import { enter, leave, notice, publish, settled } from './session-tree.js';
@@ -185,6 +186,7 @@ function takeUp(
   const { question, answer } = restored;
   if (answer !== undefined || question === undefined) {
     const response = answer ?? { requestId: restored.requestId, action: 'cancel' };
+    if (question !== undefined) onAsked?.(question);
     onAnswered?.(response);
     return Promise.resolve(response);
   }
@@ -212,6 +214,9 @@ const expiryOf = ({ expiresAt }: ElicitationRequest): number | null => {
   return Number.isNaN(at) ? null : at;
 };
 
+/** Of an answer that may be given again; who answers by a callback is asked once. */
+const STAYS_OPEN = '; the question stays open';
+
 async function answerByCallback(
   question: Question,
   callback: Exclude<Tree['host']['elicitation'], string>,
@@ -227,7 +232,7 @@ async function answerByCallback(
     });
     if (!question.settled) checkAnswer(question, answer);
   } catch (thrown) {
-    const said = thrown instanceof Error ? thrown.message : String(thrown);
+    const said = (thrown instanceof Error ? thrown.message : String(thrown)).replace(STAYS_OPEN, '');
     // What answers for credentials may have one in its words.
     const text = request.kind === 'auth_required' ? 'who answers failed' : said;
     if (!question.settled)
@@ -239,25 +244,34 @@ async function answerByCallback(
 
 /** Throws `INVALID_ANSWER` with the schema's errors; nothing has changed then. */
 export function checkAnswer(question: Question, answer: ElicitationAnswer): void {
-  if (typeof answer !== 'object' || answer === null || typeof answer.action !== 'string') {
-    throw invalidAnswer(question, ['an answer is { action: "accept" | "decline" | "cancel", content? }']);
-  }
-  const fault = jsonFault(answer);
+  const shape = answerShape(answer);
+  if (shape !== undefined) throw invalidAnswer(question, [shape]);
+  const fault = dataFault(answer);
   if (fault !== undefined) throw invalidAnswer(question, [`it is no JSON:${fault}`]);
+  const { requestedSchema } = question.request;
+  if (answer.action === 'accept' && requestedSchema !== undefined) {
+    const errors = validateJson(requestedSchema, answer.content ?? {});
+    // It was compiled when the question was asked.
+    if (errors instanceof Promise) throw invalidAnswer(question, ['its schema is still being read; answer again']);
+    if (errors.length > 0) throw invalidAnswer(question, errors);
+  }
   const own = question.faults?.(answer) ?? [];
   if (own.length > 0) throw invalidAnswer(question, own);
-  const { requestedSchema } = question.request;
-  if (answer.action !== 'accept' || requestedSchema === undefined) return;
-  const errors = validateJson(requestedSchema, answer.content ?? {});
-  // It was compiled when the question was asked.
-  if (errors instanceof Promise) throw invalidAnswer(question, ['its schema is still being read; answer again']);
-  if (errors.length > 0) throw invalidAnswer(question, errors);
 }
+
+function answerShape(answer: unknown): string | undefined {
+  const isAnswer = isBag(answer) && typeof answer.action === 'string' && answer.action !== '';
+  if (!isAnswer) return 'an answer is { action: "accept" | "decline" | "cancel", content? }';
+  if (answer.content !== undefined && !isBag(answer.content)) return 'content must be an object';
+  return answer._meta === undefined || isBag(answer._meta) ? undefined : '_meta must be an object';
+}
+
+const isBag = (value: unknown): value is Bag => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const invalidAnswer = (question: Question, errors: readonly string[]) =>
   new TroupeError({
     code: 'INVALID_ANSWER',
-    message: `the answer to ${question.requestId} ("${question.request.message}") does not fit: ${errors.join('; ')}; the question stays open`,
+    message: `the answer to ${question.requestId} ("${question.request.message}") does not fit: ${errors.join('; ')}${STAYS_OPEN}`,
   });
 
 /** Publishes the one response of a question and lets the asker go on once it is durable. */

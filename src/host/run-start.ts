@@ -3,16 +3,16 @@ import { textOf, toParts } from '../kernel/content.js';
 import { TroupeError } from '../kernel/errors.js';
 import { isFunctionAgent } from '../kernel/function-executor.js';
 import { sameJson } from '../kernel/json-value.js';
-import { narrowContentPart } from '../kernel/narrow.js';
 import { isDefaultInputSchema, validateJson } from '../kernel/schema.js';
 import { createUsageTally } from '../kernel/usage.js';
 import { INTERFACE_VERSION } from '../kernel/version.js';
 import { applyValidator } from './apply-validator.js';
 import { endRun } from './end-run.js';
+import { areParts, dataFault, wordsFault } from './given-data.js';
 import { markOf } from './recovery/definition-mark.js';
 import { notice, publish } from './session-tree.js';
 import type { CompiledAgent, RunRecord, RunStop, Thread, Tree } from './thread.js';
-import { takeWords } from './words.js';
+import { takeWords, type Words } from './words.js';
 
 /** What a run is given: parts for the model, and the value that it is as input. */
 export interface RunInput {
@@ -20,8 +20,7 @@ export interface RunInput {
   readonly value: unknown;
 }
 
-const isParts = (given: unknown): given is ContentPart[] =>
-  Array.isArray(given) && given.length > 0 && given.every((part) => narrowContentPart(part).kind !== 'invalid');
+const isParts = (given: unknown): given is ContentPart[] => Array.isArray(given) && given.length > 0 && areParts(given);
 
 /** Text, parts, or data of the agent's `inputSchema` (which reaches the model as JSON). */
 export function toRunInput(agent: CompiledAgent, given: unknown): RunInput {
@@ -45,25 +44,36 @@ function inputFaults(agent: CompiledAgent, input: RunInput): string[] | Promise<
 }
 
 /** Why a value is no input of an agent that takes a prompt. */
-function promptFaults(given: unknown): string[] {
-  if (!Array.isArray(given)) return ['/prompt must be string'];
-  const faults = given.flatMap((part, at) => {
-    const read = narrowContentPart(part);
-    return read.kind === 'invalid' ? [`/${at} is no content part: ${read.reason}`] : [];
-  });
-  return faults.length > 0 ? faults : ['a list of content parts needs at least one'];
-}
+const promptFaults = (given: unknown): string[] => [
+  (Array.isArray(given) ? wordsFault(given) : undefined) ?? '/prompt must be string',
+];
 
 /**
- * An input as the run gets it: checked against the agent's `inputSchema`, then as the schema's own validator makes it
- * (defaults, transforms), where there is one. Throws, or rejects, with `INVALID_INPUT`.
+ * What a caller gives (text, parts, or data of the agent's `inputSchema`) as the run gets it: checked against the schema,
+ * then as the schema's own validator makes it (defaults, transforms), where there is one. Throws, or rejects, with
+ * `INVALID_INPUT`.
  */
-export function admitInput(agent: CompiledAgent, input: RunInput): RunInput | Promise<RunInput> {
-  assertIsData(agent, input);
+export function admitInput(agent: CompiledAgent, given: unknown): RunInput | Promise<RunInput> {
+  assertReadable(agent, given);
+  const input = toRunInput(agent, given);
   // What an author's validator says of a caller's input always comes the same way, whatever has been loaded by then.
   return agent.definition.inputValidator === undefined
     ? admitAtOnce(agent, input)
     : Promise.resolve().then(() => admitAtOnce(agent, input));
+}
+
+/** An input stands in the log: it is JSON, and where it is a list of parts each of them is one that a person may say. */
+function assertReadable(agent: CompiledAgent, given: unknown): void {
+  if (typeof given === 'string') return;
+  if (typeof given !== 'object' || given === null)
+    return assertNoFaults(agent, ['it must be a text, parts, or an object of the inputSchema']);
+  const fault = dataFault(given);
+  if (fault !== undefined) return assertNoFaults(agent, [`it${fault}, which is no JSON`]);
+  if (isParts(given))
+    assertNoFaults(
+      agent,
+      [wordsFault(given)].filter((one) => one !== undefined),
+    );
 }
 
 /** The same for a child: at once where it can be, so that children start in the order in which they were asked for. */
@@ -214,6 +224,9 @@ export function beginRun(
     inputText: textOf(input.content),
     tally: createUsageTally(),
     turns: 0,
+    turnsBelow: 0,
+    turnsOpen: 0,
+    heldTurns: undefined,
     llmCalls: 0,
     stop: undefined,
     stoppedAt: 0,
@@ -262,6 +275,14 @@ export function publishInput(
   if (thread.parent === undefined) tree.host.toolsets?.tellHeld(thread);
 }
 
+/** All words that wait, save those that hooks are still to be asked about. */
+function takeReviewed(thread: Thread): Words[] {
+  if (!thread.tree.host.hookPoints.has('on_user_message')) return thread.steers.splice(0);
+  const taken = thread.steers.filter(({ isReviewed }) => isReviewed);
+  thread.steers = thread.steers.filter(({ isReviewed }) => !isReviewed);
+  return taken;
+}
+
 /**
  * Words for a running agent, shown where they take effect: that is their receipt. Those that nobody below a
  * composition could take go to whoever begins next.
@@ -272,7 +293,7 @@ export function publishSteers(thread: Thread): void {
     if (at.steers.length > 0) takeWords(thread, at);
   }
   if (thread.steers.length === 0) return;
-  for (const { message, steerId } of thread.steers.splice(0)) {
+  for (const { message, steerId } of takeReviewed(thread)) {
     const content = toParts(message);
     thread.heard ??= new Set();
     thread.heard.add(steerId);

@@ -2,13 +2,13 @@ import type { AgentDefinition, AgentEvent, ContentPart, SessionUpdateData, Steer
 import { describeError, TroupeError } from '../kernel/errors.js';
 import type { MergeReader } from '../kernel/merge-reader.js';
 import { applyUpdate, cancelRequest, respondTo, steerTree } from './deliver.js';
-import { abortStop, stopByCaller } from './end-run.js';
+import { abortStop, reasonText, stopByCaller } from './end-run.js';
 import { assertSteer, assertUpdate } from './given-data.js';
 import type { HostCore } from './host-core.js';
 import { announce, isOpen, openTree, prepare } from './open-session.js';
 import { openResumed } from './recovery/resume.js';
 import { consumeAfter } from './replay.js';
-import { admitInput, beginRun, publishInitialize, type RunInput, toRunInput } from './run-start.js';
+import { admitInput, beginRun, publishInitialize, type RunInput } from './run-start.js';
 import { pendingOf, persistedThreads, stateOf } from './session-state.js';
 import { newSessionId, notice, threadsFrom } from './session-tree.js';
 import type { CompiledAgent, RunEnd, RunStop, Tree } from './thread.js';
@@ -42,7 +42,7 @@ function startWith<Output>(
 ): Run<Output> {
   const compiled = prepare(host, agent, options, sessionId);
   const run = new HostRun<Output>(host, sessionId);
-  const admitted = admitInput(compiled, toRunInput(compiled, input));
+  const admitted = admitInput(compiled, input);
   const tools = host.toolsets?.ready(agent);
   const isNew = options.sessionId === undefined;
   const openWith = (as: CompiledAgent) => openTree(host, as, { ...options, sessionId, oneRun: true, isNew });
@@ -261,7 +261,9 @@ class HostRun<Output> implements Run<Output> {
     if (this.#hasEnded) return;
     const { threadId, requestId } = options;
     if (requestId !== undefined) {
-      return this.#act('cancel a call', (tree) => cancelRequest(tree, requestId, reason ?? 'cancelled by the user'));
+      return this.#act('cancel a call', (tree) =>
+        cancelRequest(tree, requestId, reasonText(reason ?? 'cancelled by the user')),
+      );
     }
     const tree = this.#tree;
     if (tree === undefined) {
@@ -297,6 +299,5 @@ class HostRun<Output> implements Run<Output> {
 
 export const reasonOf = (signal: AbortSignal | undefined): string | undefined => {
   const reason: unknown = signal?.reason;
-  if (reason === undefined) return undefined;
-  return reason instanceof Error ? reason.message : String(reason);
+  return reason === undefined ? undefined : reasonText(reason);
 };

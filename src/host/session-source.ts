@@ -36,10 +36,10 @@ function assertSnapshot(snapshot: SessionSnapshot): void {
 }
 
 /** Makes a session of its own from the source, which does not change. Rejects as the store does. */
-export async function copySource(host: HostCore, source: SessionSource): Promise<string> {
-  if (typeof source === 'string') return (await forkSession(host, source, {})).sessionId;
+export async function copySource(host: HostCore, source: SessionSource, userId: string | undefined): Promise<string> {
+  if (typeof source === 'string') return (await forkSession(host, source, { userId })).sessionId;
   const id = newSessionId();
-  const handle = await host.store.create(source.agentName, { id, appName: host.appName });
+  const handle = await host.store.create(source.agentName, { id, appName: host.appName, userId: userId ?? 'local' });
   try {
     for (const event of source.events as AgentEvent[]) await handle.append(event);
   } finally {

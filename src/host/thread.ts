@@ -56,6 +56,8 @@ export interface CompiledAgent {
   readonly opensState: boolean;
   /** Every tool that it can reach is read-only. */
   readonly readOnly: boolean;
+  /** It or one below it is a composition that limits the turns of all below. */
+  readonly limitsTurns: boolean;
   /** It or an agent below it has a limit on what it spends. */
   readonly isBudgeted: boolean;
   /** State keys that take the result; undefined: none. */
@@ -92,6 +94,12 @@ export interface RunRecord {
   /** Own usage, and that of every child run that has ended. */
   readonly tally: UsageTally;
   turns: number;
+  /** Of all below it, counted where a composition of the tree limits them. */
+  turnsBelow: number;
+  /** Of these, those under way. */
+  turnsOpen: number;
+  /** Turns below for which there is no room: each goes on, and ends the run, once none is under way. */
+  heldTurns: (() => void)[] | undefined;
   llmCalls: number;
   /** Set once the run is being stopped; the first reason counts. */
   stop: RunStop | undefined;

@@ -1,4 +1,5 @@
 import type { ToolResultData } from '../contracts/index.js';
+import { askValidator, type Verdict } from '../kernel/ask-validator.js';
 import { validateJson } from '../kernel/schema.js';
 import { errorResult } from '../kernel/tool-result.js';
 import type { Call } from './tool-call.js';
@@ -23,19 +24,14 @@ function parseArgs(call: Call, errors: string[]): undefined | ToolResultData | P
   if (errors.length > 0) return unfit(call, errors);
   const validator = call.entry?.tool?.validate;
   if (validator === undefined) return undefined;
-  const parsed = validator['~standard'].validate(call.args);
-  const take = (result: Awaited<typeof parsed>): ToolResultData | undefined => {
-    if (result.issues === undefined) {
-      call.parsedArgs = { value: result.value };
-      return undefined;
-    }
-    const said = result.issues.map((issue) => {
-      const path = (issue.path ?? []).map((key) => `/${String(typeof key === 'object' ? key.key : key)}`).join('');
-      return `${path} ${issue.message}`.trim();
-    });
-    return unfit(call, said);
-  };
-  return parsed instanceof Promise ? parsed.then(take) : take(parsed);
+  const verdict = askValidator(validator, call.args);
+  return verdict instanceof Promise ? verdict.then((said) => take(call, said)) : take(call, verdict);
+}
+
+function take(call: Call, { faults, value }: Verdict): ToolResultData | undefined {
+  if (faults.length > 0) return unfit(call, faults);
+  call.parsedArgs = { value };
+  return undefined;
 }
 
 const unfit = (call: Call, errors: readonly string[]) =>

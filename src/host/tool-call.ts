@@ -326,6 +326,7 @@ export async function askFor(
   call: Call,
   draft: QuestionDraft,
   faults?: Question['faults'],
+  onAsked?: (question: Question) => void,
 ): Promise<ElicitationResponse> {
   let asked: Question | undefined;
   const response = await ask(call.thread, draft, {
@@ -335,6 +336,7 @@ export async function askFor(
       asked = question;
       call.questions ??= new Set();
       call.questions.add(question);
+      onAsked?.(question);
     },
   });
   if (asked !== undefined) call.questions?.delete(asked);

@@ -6,6 +6,7 @@ import { beginActivity, beginWait, endActivity, endWait } from './activity.js';
 import { builtinTools } from './builtin-tools.js';
 import { CallContext, showProgress } from './call-context.js';
 import { delegate } from './delegate.js';
+import { isBeingStopped } from './end-run.js';
 import { fireHook } from './fire-hook.js';
 import { Occupancy } from './occupancy.js';
 import { noteOutsideWait } from './outside-wait.js';
@@ -37,6 +38,8 @@ export async function execute(call: Call): Promise<void> {
     const durable = settled(tree);
     if (durable !== undefined) await durable;
     if (isDone(call)) return;
+    // Its thread may not have been told yet, where many are stopped a part at a time.
+    if (isBeingStopped(thread)) return respond(call, errorResult('cancelled', 'cancelled: the run is being stopped'));
     if (tree.storeError !== undefined) {
       const text = `not run: the log of the session cannot be written (${tree.storeError.message})`;
       return respond(call, errorResult('execution_failed', text));

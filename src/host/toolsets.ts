@@ -1,4 +1,5 @@
 import type { AgentDefinition, OpenToolset, ToolDefinition, Toolset, ToolsetNotice } from '../contracts/index.js';
+import { isHostsTool } from '../kernel/agent-check.js';
 import type { Problem } from '../kernel/errors.js';
 import type { HostCore } from './host-core.js';
 import { notice } from './session-tree.js';
@@ -76,7 +77,8 @@ export function createToolsets(host: HostCore, toolsets: readonly Toolset[]): To
     const tools = new Map(own);
     for (const { open, toolset } of slots) {
       for (const tool of open?.tools() ?? []) {
-        if (!tools.has(tool.name)) tools.set(tool.name, tool);
+        const isTaken = tools.has(tool.name) || isHostsTool(tool.name);
+        if (!isTaken) tools.set(tool.name, tool);
         else if (!told.has(tool.name)) {
           told.add(tool.name);
           const text = `${toolset.name} brings a tool "${tool.name}", and the host has one of that name: it is left out`;

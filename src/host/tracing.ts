@@ -9,7 +9,11 @@ import type {
   TraceContext,
   TracedModelCall,
 } from '../contracts/index.js';
+import { isHostsTool } from '../kernel/agent-check.js';
 import { describeError } from '../kernel/errors.js';
+import { cutText } from '../kernel/text.js';
+import { visibleLine } from '../kernel/visible-text.js';
+import type { AgentTools } from './agent-tools.js';
 import type { Thread } from './thread.js';
 
 /**
@@ -96,7 +100,7 @@ export class Tracing {
     };
     if (thread.threadId !== undefined) attributes['troupe.thread_id'] = thread.threadId;
     const span = this.bridge.startAgentSpan(thread.agentId, attributes, context);
-    const trace = new RunTrace(this.bridge, span, this.now, thread.agentId);
+    const trace = new RunTrace(this.bridge, span, this.now, thread);
     this.#runs.set(thread, trace);
     return trace;
   }
@@ -107,6 +111,23 @@ export class Tracing {
     this.#runs.clear();
     this.onBroken(describeError(thrown).message);
   }
+}
+
+const LONGEST_NAME = 64;
+
+/** What a model said where a name belongs. */
+const shortLine = (said: string): string => cutText(visibleLine(cutText(String(said), LONGEST_NAME)), LONGEST_NAME);
+
+/** Of each compiled agent that was traced. */
+const registered = new WeakMap<AgentTools, ReadonlySet<string>>();
+
+/** The names that events have for the tools of an agent. */
+function registeredIn(tools: AgentTools): ReadonlySet<string> {
+  const known = registered.get(tools);
+  if (known !== undefined) return known;
+  const names = new Set([...tools.byModelName.values()].map((entry) => entry.registered));
+  registered.set(tools, names);
+  return names;
 }
 
 interface ToolTrace {
@@ -132,7 +153,7 @@ class RunTrace {
     private readonly bridge: TelemetryBridge,
     readonly span: TelemetrySpan,
     private readonly now: () => number,
-    private readonly agentName: string,
+    private readonly thread: Thread,
   ) {}
 
   spanOf(requestId: string): TelemetrySpan | undefined {
@@ -175,7 +196,7 @@ class RunTrace {
       'gen_ai.operation.name': 'chat',
       'gen_ai.provider.name': provider,
       'gen_ai.request.model': model,
-      'gen_ai.agent.name': this.agentName,
+      'gen_ai.agent.name': this.thread.agentId,
       'troupe.attempt': attempt,
     };
     if (purpose !== undefined) attributes['troupe.purpose'] = purpose;
@@ -215,17 +236,20 @@ class RunTrace {
   }
 
   #beginTool(draft: AgentEventDraft<'tool_request'>): void {
+    const isKnown = isHostsTool(draft.name) || registeredIn(this.thread.agent.tools).has(draft.name);
+    const name = isKnown ? draft.name : shortLine(draft.name);
     const attributes: Bag = {
       'gen_ai.operation.name': 'execute_tool',
-      'gen_ai.tool.name': draft.name,
+      'gen_ai.tool.name': name,
       'gen_ai.tool.call.id': draft.requestId,
-      'gen_ai.agent.name': this.agentName,
+      'gen_ai.agent.name': this.thread.agentId,
     };
     if (draft.parentRequestId !== undefined) attributes['troupe.parent_request_id'] = draft.parentRequestId;
     if (this.bridge.captureContent === true) attributes['gen_ai.tool.call.arguments'] = JSON.stringify(draft.args);
     this.#tools.set(draft.requestId, {
-      span: this.span.createChild(`execute_tool ${draft.name}`, attributes),
-      name: draft.name,
+      // A name that a model made up is no name of a span: there would be no end of them.
+      span: this.span.createChild(`execute_tool ${isKnown ? name : 'unknown'}`, attributes),
+      name,
       askedAt: this.now(),
       startedAt: undefined,
       approval: undefined,
@@ -302,7 +326,7 @@ class ModelTrace implements ModelCallRecord {
       ...usageAttributes(this.#usage ?? {}),
     };
     if (this.#usage?.cost?.usd !== undefined) attributes['troupe.cost_usd'] = this.#usage.cost.usd;
-    if (finishReason !== undefined) attributes['gen_ai.response.finish_reasons'] = [finishReason];
+    if (finishReason !== undefined) attributes['gen_ai.response.finish_reasons'] = [shortLine(finishReason)];
     if (error !== undefined) {
       attributes['error.type'] = error.code;
       this.bridge.recordError(this.span, error);

@@ -18,7 +18,7 @@ import { textOf } from '../kernel/content.js';
 import { TroupeError } from '../kernel/errors.js';
 import { bringsLargeMedia } from '../kernel/kept-media.js';
 import { nextRound, STEPS_PER_ROUND } from '../kernel/next-round.js';
-import type { Activity } from './activity.js';
+import { type Activity, beginWait, endWait } from './activity.js';
 import type { Exhausted } from './budget.js';
 import { showProgress } from './call-context.js';
 import { isOwnLoop } from './count-history.js';
@@ -30,7 +30,7 @@ import { fitContext, startOf } from './fit-context.js';
 import { instructionOf, withSkills } from './instruction.js';
 import { type LoadedMedia, loadMedia, sentInbox, withMedia } from './kept-media.js';
 import { noteText } from './last-text.js';
-import { beginWork, budgetEnd, countModelCall, endWork } from './limits.js';
+import { beginWork, budgetEnd, countModelCall, countTurn, endWork, takeBackTurn } from './limits.js';
 import type { PaidCall } from './model-budget.js';
 import { TurnModelCalls } from './model-calls.js';
 import { inMode } from './plan-mode.js';
@@ -44,6 +44,7 @@ import { allowsProviderTool, visibleTools } from './tool-policy.js';
 import { takeSelection } from './tool-selection.js';
 import { TurnRequest } from './turn-request.js';
 import { takeUsage } from './usage.js';
+import { noteStop } from './words.js';
 
 const GRACE_MS = 60_000;
 
@@ -64,6 +65,10 @@ export class Turn implements TurnContext, Activity {
   private cancelGrace: (() => void) | undefined;
   /** Questions that are about to be open. */
   private asking: Promise<unknown>[] | undefined;
+  /** Those above that limit turns have counted it. */
+  isCounted = false;
+  /** There is no room for it: lets it go on, to its end. */
+  private letGo: (() => void) | undefined;
   /** Its own limit on model calls was reached. */
   limited = false;
   /** Model calls that this turn was let begin. */
@@ -85,6 +90,11 @@ export class Turn implements TurnContext, Activity {
   async drive(): Promise<TurnEnd | undefined> {
     const { thread, run } = this;
     run.turns++;
+    if (thread.tree.root.agent.limitsTurns) {
+      const full = countTurn(thread);
+      if (full !== undefined) return this.refuseTurn(full.thread, full.end);
+      this.isCounted = true;
+    }
     const inbox = run.inbox.length > 1 ? inCallOrder(run.inbox, run.calls) : run.inbox;
     run.calls = [];
     run.inbox = [];
@@ -168,6 +178,7 @@ export class Turn implements TurnContext, Activity {
   stop(): void {
     if (this.isCut) return;
     this.isCut = true;
+    this.letGo?.();
     // Who waits for room waits in vain.
     this.thread.tree.merge.relieve(this.thread);
     this.controller?.abort(new TroupeError({ code: 'ABORTED', message: this.stopReason() }));
@@ -325,13 +336,45 @@ export class Turn implements TurnContext, Activity {
     this.reach(exhausted, budgetEnd(exhausted, exhausted.run, limit));
   }
 
+  /** Those above have had their turns: this one is none. What is under way within the limit ends first. */
+  private async refuseTurn(above: Thread, end: RunEnd): Promise<undefined> {
+    this.run.turns--;
+    const { run } = above;
+    if (run !== undefined && run.turnsOpen > 0) await this.holdUntilEnded(run);
+    if (!this.isCut) this.stopAbove(above, end);
+    return undefined;
+  }
+
+  private holdUntilEnded(above: RunRecord): Promise<void> {
+    beginWait(this);
+    return new Promise((resolve) => {
+      const goOn = () => {
+        if (this.letGo === undefined) return;
+        this.letGo = undefined;
+        endWait(this);
+        resolve();
+      };
+      this.letGo = goOn;
+      above.heldTurns ??= [];
+      above.heldTurns.push(goOn);
+    });
+  }
+
   private reach(thread: Thread, end: RunEnd): void {
     // A turn is a model call: one that came to none is none.
-    if (this.admitted === 0) this.run.turns--;
+    if (this.admitted === 0) {
+      this.run.turns--;
+      takeBackTurn(this.thread);
+    }
     if (thread === this.thread) {
       this.end = end;
       return;
     }
+    this.stopAbove(thread, end);
+  }
+
+  private stopAbove(thread: Thread, end: RunEnd): void {
+    noteStop(thread, end, 'host');
     stopRun(thread, end);
     // Where many run side by side they are stopped in slices; this one ends here.
     stopRun(this.thread, abortStop(`${thread.agentId} has reached a limit`, 'host'));

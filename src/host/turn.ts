@@ -4,7 +4,7 @@ import type { TurnEnd } from '../contracts/index.js';
 import { describeError } from '../kernel/errors.js';
 import { endActivity } from './activity.js';
 import { endRun, forcedEnd, isBeingStopped } from './end-run.js';
-import { limitEnd, spentEnd } from './limits.js';
+import { endTurn, limitEnd, spentEnd } from './limits.js';
 import { watchLoops, watchWords } from './loop-watch.js';
 import { bestResult, checkOutput } from './output.js';
 import { endAsLogged, type NextStep, nextStep } from './recovery/rebuild.js';
@@ -30,6 +30,7 @@ export function beginTurn(thread: Thread, report: (event: SessionEvent) => void)
     run.cutTurn = undefined;
     cancelLimit?.();
     turn?.close();
+    if (turn?.isCounted === true) endTurn(thread);
     next();
     if (turn === undefined) leave(thread.tree);
     else endActivity(turn);

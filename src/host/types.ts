@@ -1,3 +1,5 @@
+// Whoever compiles for an earlier library of types has `await using` too, or the declarations below would not do.
+/// <reference lib="esnext.disposable" preserve="true" />
 import type { InspectionEvent, Observer } from 'xstate';
 import type {
   AgentDefinition,

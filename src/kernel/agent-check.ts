@@ -1,5 +1,6 @@
 import type { AgentConstraints, AgentDefinition, ToolDefinition } from '../contracts/index.js';
 import type { Problem } from './errors.js';
+import { generationFaults } from './generation-check.js';
 import { jsonFault } from './json-value.js';
 import { didYouMean } from './text.js';
 import { isCompatible } from './version.js';
@@ -10,11 +11,19 @@ const TOOL_NAME = /^[A-Za-z0-9_][A-Za-z0-9_.:/-]*$/;
 const NO_KEY = '__proto__';
 const LONGEST_NAME = 64;
 /** The host gives these to agents itself. */
-const RESERVED_TOOLS = ['transfer_to_agent', 'exit_loop', 'complete_task', 'activate_skill'];
-const LIMITS: Record<keyof AgentConstraints, 'count' | 'amount' | 'flag'> = {
+const RESERVED_TOOLS: readonly unknown[] = [
+  'transfer_to_agent',
+  'exit_loop',
+  'complete_task',
+  'activate_skill',
+  'ask_user',
+  'exit_plan_mode',
+];
+type LimitKind = 'count' | 'amount' | 'time' | 'flag';
+const LIMITS: Record<keyof AgentConstraints, LimitKind> = {
   maxTurns: 'count',
   maxLlmCalls: 'count',
-  maxTimeMinutes: 'amount',
+  maxTimeMinutes: 'time',
   maxBudgetUsd: 'amount',
   maxTokens: 'count',
   graceTurn: 'flag',
@@ -39,6 +48,7 @@ export function checkAgent(definition: AgentDefinition, path: string): Problem[]
     ...checkConstraints(descriptor.constraints, `${path}.constraints`),
     ...checkFunctions(definition, path),
     ...checkKeys(definition, path),
+    ...checkForms(definition, path),
     ...checkVersion(definition, path),
   ];
 }
@@ -58,13 +68,16 @@ function jsonFaultAt(value: unknown, path: string): Problem[] {
   return fault === undefined ? [] : [invalid(path, `must be plain JSON: ${fault.trim()}`)];
 }
 
+/** Whether the host gives agents a tool of that name itself. */
+export const isHostsTool = (name: unknown): boolean => RESERVED_TOOLS.includes(name);
+
 /** What is wrong with the name of a tool; undefined when nothing is. */
 export function toolNameFault(name: unknown): string | undefined {
   if (typeof name !== 'string' || name === '') return 'a tool needs a name';
   if (name.length > LONGEST_NAME) return `the tool name "${name}" is longer than ${LONGEST_NAME} characters`;
   if (!TOOL_NAME.test(name) || name === NO_KEY) return `"${name}" is no tool name: letters, digits and _ . : / - only`;
   if (name.startsWith('provider:')) return `"${name}" names a tool that the provider runs; it is declared by name only`;
-  if (RESERVED_TOOLS.includes(name)) return `"${name}" is a tool of the host; choose another name`;
+  if (isHostsTool(name)) return `"${name}" is a tool of the host; choose another name`;
   return undefined;
 }
 
@@ -141,11 +154,13 @@ function checkConstraints(constraints: unknown, path: string): Problem[] {
   });
 }
 
-function limitFault(kind: 'count' | 'amount' | 'flag', value: unknown): string | undefined {
+function limitFault(kind: LimitKind, value: unknown): string | undefined {
   if (kind === 'flag') return typeof value === 'boolean' ? undefined : 'must be true or false';
   if (kind === 'count')
     return Number.isInteger(value) && Number(value) >= 1 ? undefined : 'must be a whole number from 1';
-  return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? undefined : 'must be a number from 0';
+  const isNumber = typeof value === 'number' && Number.isFinite(value);
+  if (kind === 'time') return isNumber && value > 0 ? undefined : 'must be a number of minutes above 0';
+  return isNumber && value >= 0 ? undefined : 'must be a number from 0';
 }
 
 function checkFunctions({ instruction, model }: AgentDefinition, path: string): Problem[] {
@@ -178,7 +193,50 @@ function checkKeys({ outputKey, contextBudget }: AgentDefinition, path: string):
   if (contextBudget !== undefined && !(Number.isInteger(contextBudget?.maxTokens) && contextBudget.maxTokens > 0)) {
     problems.push(invalid(`${path}.contextBudget.maxTokens`, 'must be a whole number from 1'));
   }
+  const strategy: unknown = contextBudget?.strategy;
+  if (strategy !== undefined && typeof strategy !== 'string')
+    problems.push(invalid(`${path}.contextBudget.strategy`, 'must be the name of a strategy'));
   return problems;
+}
+
+/** Options that are a flag, a text, a list of texts or a bag, and no more. */
+function checkForms({ descriptor, generation, includeHistory, inheritTools, script }: AgentDefinition, path: string) {
+  const { displayName, metadata, capabilities, requiredTools } = descriptor;
+  const problems: Problem[] = [];
+  const check = (key: string, value: unknown, fits: (value: unknown) => boolean, be: string) => {
+    if (value !== undefined && !fits(value)) problems.push(invalid(`${path}.${key}`, `must be ${be}`));
+  };
+  check('includeHistory', includeHistory, isFlag, 'true or false');
+  check('inheritTools', inheritTools, isFlag, 'true or false');
+  check('script', script, isString, 'the path of a file');
+  check('displayName', displayName, isString, 'a text');
+  check('metadata', metadata, isBag, 'an object');
+  check('capabilities', capabilities, areTexts, 'a list of names');
+  check('requiredTools', requiredTools, areTexts, 'a list of names of tools');
+  for (const { key, message } of generation === undefined ? [] : generationFaults(generation))
+    problems.push(invalid(`${path}.generation${key === '' ? '' : `.${key}`}`, message));
+  return problems;
+}
+
+const isFlag = (value: unknown): boolean => typeof value === 'boolean';
+const isString = (value: unknown): boolean => typeof value === 'string';
+const isBag = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
+/** Holes are told by the check for JSON. */
+const areTexts = (value: unknown): boolean =>
+  Array.isArray(value) && value.every((one) => one === undefined || (typeof one === 'string' && one !== ''));
+
+/** Flags on which it depends what may run without being asked about: one that is a text would be read as somebody pleases. */
+const FLAGS = ['readOnly', 'destructive', 'longRunning', 'idempotent', 'polling', 'sandboxed', 'providerExecuted'];
+
+/** What is wrong with the annotations of a tool; keys of one's own are one's own. */
+export function annotationFaults(annotations: unknown, path: string): Problem[] {
+  if (!isBag(annotations)) return [invalid(path, 'must be an object, such as { readOnly: true }')];
+  const bag = annotations as Record<string, unknown>;
+  const flags = FLAGS.filter((key) => bag[key] !== undefined && !isFlag(bag[key]));
+  const problems = flags.map((key) => invalid(`${path}.${key}`, `must be true or false, not ${String(bag[key])}`));
+  if (bag.category !== undefined && !isString(bag.category))
+    problems.push(invalid(`${path}.category`, 'must be a text'));
+  return [...problems, ...jsonProblems(bag, path)];
 }
 
 /** Too many object operations take `__proto__` for something else. */

@@ -1,5 +1,5 @@
 import type { AgentDefinition, CompositionConfig } from '../contracts/index.js';
-import { invalid } from './agent-check.js';
+import { invalid, isHostsTool } from './agent-check.js';
 import type { Problem } from './errors.js';
 import { checkGraph } from './graph-check.js';
 import { didYouMean } from './text.js';
@@ -34,6 +34,9 @@ export function checkComposition(definition: AgentDefinition, path: string): Pro
   checkPattern(subject);
   checkSupervision(subject);
   checkState(subject);
+  if (config.pattern !== 'hierarchical' && definition.descriptor.constraints?.graceTurn === true) {
+    subject.say('constraints.graceTurn', 'is one more model call of an agent: set it on the agents of the team');
+  }
   if (config.maxDepth !== undefined && !isCount(config.maxDepth))
     subject.say('maxDepth', 'must be a whole number from 1');
   for (const key of ['mapInput', 'until', 'contextFilter'] as const) {
@@ -126,6 +129,10 @@ function checkHierarchical(subject: Subject): void {
   if (leader.name !== config.leader) say('agent', 'is not the leader that the descriptor names');
   if (leader.descriptor?.executor === 'composition')
     say('agent', `"${leader.name}" is a composition; only an agent can call others as tools`);
+  for (const name of names) {
+    if (isHostsTool(name))
+      say('children', `the child "${name}" is a tool of its leader, and the host has a tool "${name}"; rename it`);
+  }
   for (const tool of Array.isArray(leader.tools) ? leader.tools : []) {
     // A name among the tools may mean the child itself.
     if (typeof tool === 'object' && names.has(tool?.name)) {
@@ -145,8 +152,17 @@ function checkSupervision({ config, definition, names, say }: Subject): void {
   if (supervise.strategy !== undefined && !strategies.includes(supervise.strategy)) {
     say('supervise.strategy', `must be one of ${strategies.join(', ')}`);
   }
+  const rules: unknown = supervise.children ?? {};
+  if (typeof rules !== 'object' || Array.isArray(rules)) {
+    say('supervise.children', 'must be { name: { restart?, maxRestarts?, withinMs?, backoffMs? } }');
+    return;
+  }
   for (const [name, rule] of Object.entries(supervise.children ?? {})) {
     const key = `supervise.children.${name}`;
+    if (typeof rule !== 'object' || rule === null) {
+      say(key, 'must be { restart?, maxRestarts?, withinMs?, backoffMs? }');
+      continue;
+    }
     if (!names.has(name)) say(key, `${notAmong(names, name)} is no child; children: ${listed(names)}`);
     if (rule?.restart !== undefined && rule.restart !== 'never' && rule.restart !== 'on_failure') {
       say(`${key}.restart`, 'must be "never" or "on_failure"');

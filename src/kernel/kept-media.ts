@@ -39,6 +39,14 @@ export async function keepLargeMedia<Part extends ContentPart>(
   return kept;
 }
 
+/** The same parts, with words in the place of each large media. */
+export const withoutLargeMedia = (parts: readonly ContentPart[]): ContentPart[] =>
+  parts.map((part) =>
+    part.type === 'media' && isLarge(part.data)
+      ? { type: 'text', text: `[${part.mimeType} that is lost: the process ended before it was kept]` }
+      : part,
+  );
+
 export const isArtifactMedia = (part: ContentPart): part is MediaPart & { uri: string } =>
   part.type === 'media' && part.data === undefined && part.uri?.startsWith('artifact:') === true;
 

@@ -10,6 +10,7 @@ import type {
 } from '../contracts/index.js';
 import { ModelError } from './errors.js';
 import { jsonFault } from './json-value.js';
+import { narrowContentPart } from './narrow.js';
 import { amountsIn } from './usage.js';
 
 /** One model answer on its way to becoming a thread's events. */
@@ -44,15 +45,20 @@ function assertAnswer(answer: ModelResponse): void {
   for (const part of content) {
     const text = part?.type === 'thought' ? part.thought : part?.type === 'text' ? part.text : '';
     if (typeof part?.type !== 'string' || typeof text !== 'string') throw nonsense('a part of it has no text');
-    if (part.type === 'text' || part.type === 'thought') continue;
+    if (part.type === 'text') continue;
+    if (part.type === 'thought' && (part.thoughtSignature === undefined || typeof part.thoughtSignature === 'string'))
+      continue;
     if (part.type === 'function_call' || part.type === 'function_response')
       throw nonsense(`a ${part.type} is no content of an answer: calls stand in toolCalls`);
+    const read = narrowContentPart(part);
+    if (read.kind === 'invalid') throw nonsense(`a part of it is none: ${read.reason}`);
     if (jsonFault(part) !== undefined) throw nonsense('a part of it is no JSON');
   }
   if (toolCalls === undefined) return;
   if (!Array.isArray(toolCalls)) throw nonsense('toolCalls is no list');
   for (const call of toolCalls) {
     if (typeof call?.name !== 'string' || call.name === '') throw nonsense('a tool call has no name');
+    if (call.id !== undefined && typeof call.id !== 'string') throw nonsense('the id of a tool call is no text');
   }
 }
 
@@ -74,6 +80,9 @@ const FINISHES: ReadonlyMap<string, string> = new Map([
 
 const brokenOff = () =>
   new ModelError({ code: 'UNAVAILABLE', message: 'the model ended its answer with an error', retryable: true });
+
+/** A text of no characters; one that carries something beside it, such as a signature, is more than that. */
+const isNothing = (part: ContentPart): boolean => part.type === 'text' && part.text === '' && part._meta === undefined;
 
 /** A class, not an object with getters: there is one per model call. */
 class Turn implements ModelTurn {
@@ -106,7 +115,7 @@ class Turn implements ModelTurn {
     const { content, toolCalls, finishReason } = increment;
     if (finishReason !== undefined) this.finishReason = FINISHES.get(finishReason) ?? finishReason;
     let full: undefined | void | Promise<void>;
-    if (content.length > 0) {
+    if (content.length > 0 && !content.every(isNothing)) {
       const isFirst = !this.hasSpoken;
       this.hasSpoken = true;
       const draft: AgentEventDraft<'message'> = {
@@ -135,7 +144,7 @@ class Turn implements ModelTurn {
       if (part.type === 'text') this.#size += part.text.length;
       else if (part.type === 'thought') this.#size += part.thought.length;
       else if (part.type === 'refusal') this.#hasRefused = true;
-      if (part.type !== 'thought') this.hasAnswered = true;
+      if (part.type !== 'thought' && !isNothing(part)) this.hasAnswered = true;
       const mayJoin = (part.type === 'text' || part.type === 'thought') && part._meta === undefined;
       const joins = mayJoin && part.type === this.#lastKind;
       // What stands on both sides of a call stays apart: the call's place among the parts depends on it.

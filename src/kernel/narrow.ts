@@ -64,6 +64,15 @@ const PART_FIELDS: ReadonlyMap<string, Fields> = new Map<ContentPartType, Fields
   ['function_response', { name: 'string', response: 'any', id: 'string' }],
 ]);
 
+/** What need not be there, and is looked at where it is. */
+const PART_OPTIONS: ReadonlyMap<string, Fields> = new Map<ContentPartType, Fields>([
+  ['thought', { thoughtSignature: 'string' }],
+  ['media', { data: 'string', uri: 'string' }],
+  ['reference', { uri: 'string', mimeType: 'string', data: 'string' }],
+  ['code_result', { exitCode: 'number' }],
+  ['function_call', { thoughtSignature: 'string' }],
+]);
+
 const BASE_FIELDS: Fields = { id: 'string', timestamp: 'string', seq: 'number' };
 
 const MODES: ReadonlyMap<unknown, ClosedPermissionMode> = new Map<unknown, ClosedPermissionMode>([
@@ -98,9 +107,34 @@ export function narrowEventDraft(value: unknown): Narrowed<AgentEventDraft, Unkn
 
 /** Parses a content part from outside. Only own fields count; the object is neither copied nor changed. */
 export function narrowContentPart(value: unknown): Narrowed<ContentPart, UnknownPart> {
-  const fault = isRecord(value) ? faultIn(value, { type: 'string' }) : 'a content part is an object';
+  const fault = isRecord(value) ? faultInPart(value) : 'a content part is an object';
   if (fault !== undefined) return { kind: 'invalid', reason: fault };
   return sort<ContentPart, UnknownPart>(value as UnknownPart, PART_FIELDS);
+}
+
+function faultInPart(value: Record<string, unknown>): string | undefined {
+  const fault = faultIn(value, { type: 'string' });
+  if (fault !== undefined) return fault;
+  const type = own(value, 'type') as string;
+  if (type === '') return 'type must not be empty';
+  const options = PART_OPTIONS.get(type);
+  const wrong = optionFault(value, '_meta', 'object') ?? (options && wrongOption(value, options));
+  if (wrong !== undefined) return `${type}: ${wrong}`;
+  const isEmpty = type === 'media' && own(value, 'data') === undefined && own(value, 'uri') === undefined;
+  return isEmpty && own(value, 'mimeType') !== undefined ? 'media: data or uri is missing' : undefined;
+}
+
+function wrongOption(value: object, options: Fields): string | undefined {
+  for (const name of Object.keys(options)) {
+    const wrong = optionFault(value, name, options[name] as FieldType);
+    if (wrong !== undefined) return wrong;
+  }
+  return undefined;
+}
+
+function optionFault(value: object, name: string, type: FieldType): string | undefined {
+  const given = own(value, name);
+  return given === undefined || isOf(type, given) ? undefined : `${name} must be of type ${type}`;
 }
 
 /** The mode that a name, ours or another tool's, stands for. Anything else is `default`, in which the host asks. */

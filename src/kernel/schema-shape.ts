@@ -118,8 +118,9 @@ function visit(schema: unknown, at: string, root: Keywords, faults: SchemaFault[
 
 function visitReference(target: unknown, root: Keywords, say: (message: string) => void): void {
   if (typeof target !== 'string') say('must be a text');
-  else if (target === '#' || target.startsWith('#/')) {
+  else if (isLocal(target)) {
     if (resolveLocal(root, target) === undefined) say(`${target} leads nowhere in this schema`);
+    else if (isCircle(root, target)) say(`${target} leads only to itself`);
   } else if (!namesParts(root)) {
     say(`${target} leads out of this schema, and nothing is fetched: put what it names under $defs`);
   }
@@ -127,6 +128,20 @@ function visitReference(target: unknown, root: Keywords, say: (message: string) 
 
 /** Whether something in it has a name of its own that a reference may lead to; which, is left to the compiler. */
 const namesParts = (root: Keywords): boolean => /"\$(id|anchor|dynamicAnchor)":/.test(JSON.stringify(root));
+
+const isLocal = (target: string): boolean => target === '#' || target.startsWith('#/');
+
+/** Whether following a reference, and the one that it leads to, and so on, never comes to a schema. */
+function isCircle(root: Keywords, target: string): boolean {
+  const seen = new Set<unknown>();
+  for (let next: unknown = target; typeof next === 'string' && isLocal(next); ) {
+    if (seen.has(next)) return true;
+    seen.add(next);
+    const found = resolveLocal(root, next);
+    next = isKeywords(found) ? found.$ref : undefined;
+  }
+  return false;
+}
 
 function resolveLocal(root: unknown, target: string): unknown {
   if (target === '#') return root;

@@ -62,6 +62,14 @@ export function readSchema(given: SchemaInput, place: { path: string; objectOnly
 type Found = { jsonSchema: JsonSchema; validator?: StandardSchema<unknown, unknown> } | { fault: string };
 
 function findSchema(given: unknown): Found {
+  try {
+    return lookFor(given);
+  } catch (thrown) {
+    return { fault: `the schema cannot be read: ${describeError(thrown).message}` };
+  }
+}
+
+function lookFor(given: unknown): Found {
   if (isStandard(given)) return fromStandard(given);
   if (typeof given !== 'object' || given === null || Array.isArray(given)) {
     return {
@@ -69,11 +77,14 @@ function findSchema(given: unknown): Found {
     };
   }
   if (isPair(given)) return { jsonSchema: given.jsonSchema, validator: given.schema };
+  if ('~standard' in given || ('schema' in given && 'jsonSchema' in given)) return { fault: NO_VALIDATOR };
   if ('_def' in given) {
     return { fault: 'this schema object has no "~standard": use a version of its library that speaks Standard Schema' };
   }
   return { jsonSchema: given as JsonSchema };
 }
+
+const NO_VALIDATOR = 'a Standard Schema needs "~standard".validate, a function that says { value } or { issues }';
 
 function fromStandard(schema: StandardSchema<unknown, unknown>): Found {
   const standard = schema['~standard'];
@@ -99,7 +110,7 @@ function isStandard(given: unknown): given is StandardSchema<unknown, unknown> {
   if ((typeof given !== 'object' && typeof given !== 'function') || given === null || !('~standard' in given))
     return false;
   const standard: unknown = given['~standard'];
-  return typeof standard === 'object' && standard !== null && 'validate' in standard;
+  return typeof standard === 'object' && standard !== null && typeof Object(standard).validate === 'function';
 }
 
 function isPair(given: object): given is SchemaPair<unknown, unknown> {

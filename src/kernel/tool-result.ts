@@ -42,10 +42,37 @@ export function toToolResult(output: unknown): ToolResultData {
   }
   const whole = wholeResult(output);
   if (whole === undefined) return valueResult(output);
-  const fault = jsonFault(whole);
-  return fault === undefined
-    ? whole
-    : errorResult('execution_failed', `the tool returned what is no JSON: its result${fault}`);
+  const fault = resultFault(whole);
+  return fault === undefined ? whole : errorResult('execution_failed', `the tool returned what is no result: ${fault}`);
+}
+
+type Field = [name: keyof ToolResultData, isOne: (value: unknown) => boolean, what: string];
+const isString = (value: unknown) => typeof value === 'string';
+const FIELDS: readonly Field[] = [
+  ['displayContent', (value) => Array.isArray(value) && value.every(isWhole), 'a list of content parts'],
+  ['isError', (value) => typeof value === 'boolean', 'true or false'],
+  ['errorType', isString, 'a text'],
+  ['outputFile', isString, 'a text'],
+  ['contentLength', (value) => Number.isFinite(value), 'a number'],
+  [
+    'tailCalls',
+    (value) => Array.isArray(value) && value.every((one) => isObject(one) && isString(one.name) && one.name !== ''),
+    'a list of calls, { name, args }',
+  ],
+];
+
+/** What is wrong with the fields of a whole result (`tailCalls must be …`), and where it is no JSON; undefined: nothing. */
+export function resultFault(result: unknown): string | undefined {
+  if (!isObject(result) || !Array.isArray(result.llmContent)) return 'needs llmContent, a list of parts';
+  for (const [at, part] of result.llmContent.entries()) {
+    const read = narrowContentPart(part);
+    if (read.kind === 'invalid') return `llmContent[${at}] is no content part: ${read.reason}`;
+  }
+  for (const [name, isOne, what] of FIELDS) {
+    if (result[name] !== undefined && !isOne(result[name])) return `${name} must be ${what}`;
+  }
+  const fault = jsonFault(result);
+  return fault === undefined ? undefined : `is no JSON: it${fault}`;
 }
 
 function wholeResult(output: unknown): ToolResultData | undefined {

@@ -1,6 +1,7 @@
 import type { GenerationConfig, ModelAlias, ModelOverride } from '../contracts/index.js';
 import { type Problem, throwProblems } from '../kernel/errors.js';
 import { mergeGeneration } from '../kernel/generation.js';
+import { generationFaults } from '../kernel/generation-check.js';
 import { didYouMean } from '../kernel/text.js';
 
 /** The alias whose parameters a model without an alias of its own takes. */
@@ -215,6 +216,6 @@ function partFault(part: Record<string, unknown>, keys: readonly string[]): stri
   if (unknown !== undefined) return `no "${unknown}"${didYouMean(unknown, keys)}; it has ${keys.join(', ')}`;
   if (part.model !== undefined && (typeof part.model !== 'string' || part.model === ''))
     return 'model must be the name of a model';
-  if (part.generation !== undefined && !isPlain(part.generation)) return 'generation must be an object';
-  return undefined;
+  const [wrong] = part.generation === undefined ? [] : generationFaults(part.generation);
+  return wrong && `generation${wrong.key === '' ? '' : `.${wrong.key}`} ${wrong.message}`;
 }

@@ -4,7 +4,7 @@ import { ModelError } from '../kernel/errors.js';
 import { createCleanFetch, type Fetch, type HeadersProvider } from './wire/clean-fetch.js';
 import { errorOfClient } from './wire/errors.js';
 import { exchange, streamingModel } from './wire/exchange.js';
-import { type GeminiFrame, geminiFolder } from './wire/gemini-answer.js';
+import { GEMINI_FRAME, type GeminiFrame, geminiFolder } from './wire/gemini-answer.js';
 import { toGeminiRequest } from './wire/gemini-request.js';
 import { fromEnvironment, loadSdk, missingKey } from './wire/sdk.js';
 import { cancelled } from './wire/status.js';
@@ -53,7 +53,7 @@ export function geminiModel(options: GeminiOptions): ModelInterface {
     const { contents, config, names } = toGeminiRequest(request);
     yield* exchange<GeminiFrame>(
       request,
-      transport,
+      { ...transport, shape: GEMINI_FRAME },
       async ({ fetch, signal }) => {
         const { models } = await connect(key);
         return models.generateContentStream({

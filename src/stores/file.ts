@@ -112,7 +112,8 @@ export function fileStore(options: FileStoreOptions): FileStore {
     const { id = newToken(), ...rest } = metadata;
     assertSessionId(id);
     const paths = sessionFiles(root, id);
-    const header: LogHeader = { troupe: 'session-log', format: LOG_FORMAT, id, agentName, metadata: rest };
+    const made = newToken();
+    const header: LogHeader = { troupe: 'session-log', format: LOG_FORMAT, id, agentName, metadata: rest, made };
     const make = async () => {
       await makeDirectory(paths.directory).catch(async (thrown: unknown) => {
         if (codeOf(thrown) !== 'EEXIST' || !(await isLeftOver(paths.log))) throw thrown;
@@ -168,7 +169,7 @@ export function fileStore(options: FileStoreOptions): FileStore {
         await files.mkdir(draft.directory);
         const forkedFrom = { id: sourceId, at: Math.min(at, scan.lastSeq) };
         const metadata = { ...header.metadata, ...given };
-        await writeLog(files, draft.log, { ...header, id, metadata, forkedFrom }, fd, kept);
+        await writeLog(files, draft.log, { ...header, id, metadata, forkedFrom, made: newToken() }, fd, kept);
         await syncDirectory(files, draft.directory);
       } finally {
         await files.close(fd);

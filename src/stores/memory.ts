@@ -10,6 +10,7 @@ import type {
   SessionSummary,
 } from '../contracts/index.js';
 import { TroupeError } from '../kernel/errors.js';
+import { assertPosition } from '../kernel/position.js';
 import { assertSessionId } from '../kernel/session-id.js';
 import { TurnoverMap } from '../kernel/turnover-map.js';
 import { memoryArtifacts } from './memory/artifacts.js';
@@ -191,6 +192,7 @@ class MemoryHandle implements SessionHandle {
   }
 
   append(event: AgentEvent): void {
+    assertPosition(event);
     const session = this.#session;
     if (session.writer !== this) this.lock();
     if (!session.log.append(event)) return;

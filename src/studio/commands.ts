@@ -26,18 +26,19 @@ export async function obey(command: Command, { host, ...inspection }: HostInspec
     }
     case 'message': {
       const sessionId = textIn(command.session, 'session');
-      const { agentName } = await inspection.lookUp(sessionId);
+      const { agentName, lastSeq } = await inspection.lookUp(sessionId);
       const agent = inspection.definitionOf(sessionId, agentName);
       if (agent === undefined)
         throw new TroupeError({
           code: 'UNKNOWN_AGENT',
           message: `this host does not know the agent "${agentName}" of the session`,
         });
-      return started(host.run(agent, textIn(command.input, 'input') as never, { sessionId }), inspection);
+      return started(host.run(agent, textIn(command.input, 'input') as never, { sessionId }), inspection, lastSeq);
     }
     case 'resume': {
-      const run = await host.resume(textIn(command.session, 'session'));
-      return started(run, inspection);
+      const sessionId = textIn(command.session, 'session');
+      const { lastSeq } = await inspection.lookUp(sessionId);
+      return started(await host.resume(sessionId), inspection, lastSeq);
     }
     case 'respond':
       inspection.respond(command.session, textIn(command.requestId, 'requestId'), command.answer);
@@ -67,13 +68,14 @@ export async function obey(command: Command, { host, ...inspection }: HostInspec
   }
 }
 
-/** Whoever started it looks on: its questions are asked as long as it runs. */
-async function started(run: Run, inspection: Pick<HostInspection, 'log'>): Promise<CommandResult> {
+/** Whoever started it looks on: its questions are asked as long as it runs. `after`: where the session's log ended before. */
+async function started(run: Run, inspection: Pick<HostInspection, 'log'>, after = 0): Promise<CommandResult> {
   const { sessionId } = run;
   run.result.catch(() => {});
-  const looking = inspection.log(sessionId, 0)[Symbol.asyncIterator]();
+  const looking = inspection.log(sessionId, after)[Symbol.asyncIterator]();
   // A start that fails is told to who asked for it.
-  await looking.next();
+  const first = await looking.next();
+  if (first.done) await run.result;
   void (async () => {
     for (let step = await looking.next(); !step.done; step = await looking.next());
   })().catch(() => {});

@@ -52,12 +52,12 @@ export class Page {
     this.onFlush();
   }
 
-  write<Name extends keyof StreamMessages>(name: Name, data: StreamMessages[Name], id?: number): void {
+  write<Name extends keyof StreamMessages>(name: Name, data: StreamMessages[Name], id?: string): void {
     this.writeText(name, JSON.stringify(data), id);
   }
 
   /** `json`: in one line. */
-  writeText(name: string, json: string, id?: number): void {
+  writeText(name: string, json: string, id?: string): void {
     if (this.isGone) return;
     const head = id === undefined ? `event: ${name}\n` : `event: ${name}\nid: ${id}\n`;
     if (!this.response.write(`${head}data: ${json}\n\n`)) this.isBehind = true;

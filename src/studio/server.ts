@@ -10,7 +10,9 @@ import { pageFile } from './page.js';
 import { Page } from './page-stream.js';
 import { planOf } from './plans.js';
 import { ASKED_BY_STUDIO, RemoteStudio } from './remote-studio.js';
-import { streamSession } from './session-stream.js';
+import { seqOf, streamSession } from './session-stream.js';
+import { shownEvent } from './shown-event.js';
+import { watchingStore } from './store-watch.js';
 import { toldSteps } from './told-steps.js';
 import type { Command, LogPage } from './wire.js';
 
@@ -29,7 +31,7 @@ export async function serveStudio(
   options: InspectServerOptions = {},
 ): Promise<InspectServer> {
   const { token = randomBytes(24).toString('base64url') } = options;
-  const byId = new Map(inspections.map((inspection, at) => [String(at + 1), inspection]));
+  const byId = new Map(inspections.map((inspection, at) => [String(at + 1), watchingStore(inspection)]));
   const remotes = (options.connect ?? []).map((address, at) => new RemoteStudio(address, `r${at + 1}-`));
   const studio = new Studio(byId, remotes, token);
   const door = await openDoor(
@@ -95,7 +97,8 @@ class Studio {
       case 'stream': {
         await inspection.lookUp(session);
         const seen = request.headers['last-event-id'];
-        const after = numberIn(typeof seen === 'string' ? seen : url.searchParams.get('after'));
+        const after =
+          typeof seen === 'string' && seen !== '' ? seqOf(seen, session) : numberIn(url.searchParams.get('after'));
         const hearsSteps = url.searchParams.get('steps') === '1';
         return streamSession(inspection, session, { after, hearsSteps }, visit.response);
       }
@@ -150,7 +153,7 @@ class Studio {
     for await (const event of inspection.logged(session, after)) {
       // What comes beyond is for the stream.
       if (event.seq > lastSeq) break;
-      events.push(event);
+      events.push(shownEvent(event));
       characters += JSON.stringify(event).length;
       isFull = events.length >= limit || characters > MOST_CHARACTERS;
       if (isFull || event.seq >= lastSeq) break;

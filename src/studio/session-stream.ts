@@ -1,9 +1,10 @@
 import type { ServerResponse } from 'node:http';
 import type { AgentEvent } from '../contracts/index.js';
 import type { ActorStep, HostInspection } from '../host/inspection.js';
-import { describeError } from '../kernel/errors.js';
+import { describeError, TroupeError } from '../kernel/errors.js';
 import { EventBatch } from './event-batch.js';
 import { Page } from './page-stream.js';
+import { shownEvent } from './shown-event.js';
 import type { MachineStep, StreamMessages } from './wire.js';
 
 /** Steps that wait for a page that is behind: the newest count. */
@@ -41,7 +42,8 @@ export async function streamSession(
     if (steps.length > 0 && !page.isBehind) page.write('states', steps.splice(0));
     if (batch.isEmpty) return;
     const events = batch.take();
-    page.write('events', events, events.at(-1)?.seq);
+    const last = events.at(-1);
+    if (last !== undefined) page.write('events', events, idOf(sessionId, last.seq));
   };
   try {
     while (!page.isGone) {
@@ -56,7 +58,7 @@ export async function streamSession(
       page.onGone = () => void events.return?.(undefined);
       for (let step = await events.next(); !step.done && !page.isGone; step = await events.next()) {
         if (isTakenBack(step.value, last)) page.write('resync', { lastSeq });
-        batch.add(step.value);
+        batch.add(shownEvent(step.value));
         last = Math.max(last, step.value.seq);
         page.wake();
         if (page.isBehind) await page.drained();
@@ -73,6 +75,19 @@ export async function streamSession(
     offStep?.();
     page.end();
   }
+}
+
+const idOf = (sessionId: string, seq: number): string => `${sessionId}:${seq}`;
+
+/** The position that the id of a message stands for, or that is a position itself. Throws `INVALID_OPTION` for one of another session. */
+export function seqOf(id: string, sessionId: string): number {
+  const digits = id.startsWith(`${sessionId}:`) ? id.slice(sessionId.length + 1) : id;
+  const seq = /^\d+$/.test(digits) ? Number(digits) : Number.NaN;
+  if (Number.isSafeInteger(seq)) return seq;
+  throw new TroupeError({
+    code: 'INVALID_OPTION',
+    message: 'Last-Event-ID: that is no event of this session; leave it out to begin anew',
+  });
 }
 
 /** Whether the session was taken back to before what the page was told last. */

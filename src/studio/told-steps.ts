@@ -6,6 +6,7 @@ import { planOf } from '../host/compile-agent.js';
 import type { CrewPlan } from '../kernel/crew.js';
 import { lastSegment, parentThreadId } from '../kernel/thread-id.js';
 import { MachineWalk } from './machine-walk.js';
+import { shownEvent } from './shown-event.js';
 import { machinesOf } from './team-machines.js';
 import type { MachineStep, ToldSteps } from './wire.js';
 
@@ -23,7 +24,10 @@ export async function toldSteps(
   team: AgentDefinition | undefined,
 ): Promise<ToldSteps> {
   const own: AgentEvent[] = [];
-  for await (const event of events) if (isOf(event, threadId)) own.push(event);
+  for await (const logged of events) {
+    const event = shownEvent(logged);
+    if (isOf(event, threadId)) own.push(event);
+  }
   const place = team === undefined ? undefined : placeOf(team, threadId);
   const told = new Teller(threadId, own, place, await machineOf(place?.definition));
   for (const event of own) told.take(event);

@@ -19,8 +19,8 @@ import type {
  * - `GET /api/sessions/<host>/<session>/log?after=<seq>&limit=<n>` → `LogPage`: what is logged after a position, in order.
  *   At most 5,000 events, or 8 MB, at once.
  * - `GET /api/sessions/<host>/<session>/stream?after=<seq>&steps=1` → server-sent events, `StreamMessages` by their names. It
- *   begins behind `after`, or behind `Last-Event-ID` where there is one (a `seq`), and never ends by itself. Steps of
- *   machines are told only where they are asked for.
+ *   begins behind `after`, or behind `Last-Event-ID` where there is one (that of another session is refused), and never
+ *   ends by itself. Steps of machines are told only where they are asked for.
  * - `GET /api/overview/stream` → server-sent events: `overview` with an `Overview`, at once and after each change.
  * - `GET /api/sessions/<host>/<session>/steps?thread=<thread>` → `ToldSteps`
  * - `GET /api/inspection/<host>?session=<session>` → server-sent events: `inspection` with a list of `InspectionMessage`,
@@ -86,7 +86,7 @@ export interface LogPage {
   readonly lastSeq: number;
 }
 
-/** Messages of a session's stream. `id:` is the `seq` up to which all was said. */
+/** Messages of a session's stream. `id:` is `<session>:<seq>`, up to which all was said. */
 export interface StreamMessages {
   /** What happened, in order, some of it together: increments of messages (several of them may be one) and tool updates too. */
   events: readonly AgentEvent[];

@@ -61,7 +61,7 @@ export async function serveA2a(host: Host, team: AgentDefinition, options: A2aSe
   const { LegacyJsonRpcTransportHandler, V03PushNotificationSerializer } = await import(
     '@a2a-js/sdk/compat/v0_3/server'
   );
-  const { RequestMalformedError } = await import('@a2a-js/sdk/errors');
+  const { RequestMalformedError, UnsupportedOperationError } = await import('@a2a-js/sdk/errors');
   const current = new sdks.server.V1PushNotificationSerializer();
   const legacy = new V03PushNotificationSerializer();
   const push =
@@ -75,6 +75,7 @@ export async function serveA2a(host: Host, team: AgentDefinition, options: A2aSe
   const { TASK_STATE_COMPLETED, TASK_STATE_FAILED, TASK_STATE_CANCELED, TASK_STATE_REJECTED } = sdks.sdk.TaskState;
   const tasks = new OwnTasks(
     new Set([TASK_STATE_COMPLETED, TASK_STATE_FAILED, TASK_STATE_CANCELED, TASK_STATE_REJECTED]),
+    (message) => new UnsupportedOperationError(message),
   );
   const buses = new sdks.server.DefaultExecutionEventBusManager();
   const executor = new TeamExecutor({ ...sdks, host, team, tasks, buses, push, maxTasks });
@@ -83,6 +84,8 @@ export async function serveA2a(host: Host, team: AgentDefinition, options: A2aSe
   const requests = new sdks.server.DefaultRequestHandler(own, tasks, executor, buses, push, silent);
   handlers = {
     ...sdks,
+    pushes: origins !== undefined,
+    crowdAt: (context, taskId) => executor.crowdAt(context, taskId),
     current: new sdks.server.JsonRpcTransportHandler(requests),
     legacy: new LegacyJsonRpcTransportHandler(requests),
   };

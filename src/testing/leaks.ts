@@ -1,4 +1,5 @@
 import { getEventListeners } from 'node:events';
+import { liveSessions } from '../host/live-sessions.js';
 import { type TimerWatch, watchTimers } from './timer-watch.js';
 
 export interface LeakOptions {
@@ -22,10 +23,11 @@ const setRealImmediate = setImmediate;
 const setRealTimeout = setTimeout;
 
 /**
- * Runs `action` and resolves with its result once nothing of it is left: timers, sockets, servers, child processes and
- * other handles that hold the process open, unhandled rejections, listeners on `signals`, tasks on `clocks`. Rejects
- * naming what is left when it is still there after `rounds`; with the action's own error when that fails.
- * Unseen: handles that were `unref`ed, save timers. What runs beside the action is counted as its own.
+ * Runs `action` and resolves with its result once nothing of it is left: sessions with all their actors, whichever host
+ * they are open in, timers, sockets, servers, child processes and other handles that hold the process open, unhandled
+ * rejections, listeners on `signals`, tasks on `clocks`. Rejects naming what is left when it is still there after
+ * `rounds`; with the action's own error when that fails. Unseen: handles that were `unref`ed, save timers; a host that
+ * was not closed and has no session. What runs beside the action is counted as its own.
  */
 export async function expectNoLeaks<T>(action: () => Promise<T> | T, options: LeakOptions = {}): Promise<T> {
   const { rounds = DEFAULT_ROUNDS } = options;
@@ -68,6 +70,7 @@ function countAll({ signals = [], clocks = [], allow = [] }: LeakOptions): Map<s
     counts.set(`abort listener of signal ${index}`, getEventListeners(signal, 'abort').length);
   }
   for (const [index, clock] of clocks.entries()) counts.set(`scheduled task of clock ${index}`, clock.pending);
+  counts.set('open session', liveSessions.count);
   return counts;
 }
 

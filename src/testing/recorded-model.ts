@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { appendFile, readFile, writeFile } from 'node:fs/promises';
 import type { ModelInterface, ModelRequest, ModelResponse } from '../contracts/index.js';
 import { describeError, ModelError, TroupeError } from '../kernel/errors.js';
@@ -23,18 +24,21 @@ interface RecordedCall {
   said: string;
   increments: ModelResponse[];
   error?: RecordedError;
+  /** Its signal cut it off behind these increments. */
+  isCut?: true;
 }
 
 /**
  * Passes every call on to `model` and writes it to `file` (JSON lines, mode 0600, begun anew), in the order in which the
  * calls ended. What looks like a key or a token is replaced before it is written. A call that was cut off by its signal is
- * not kept. A file that cannot be written fails the call with `RECORDING_FAILED`.
+ * kept as far as it came. A file that cannot be written fails the call with `RECORDING_FAILED`.
  */
 export function recordModel(model: ModelInterface, options: { file: string }): ModelInterface {
+  const traits = traitsOf(model);
   let writing: Promise<void> | undefined;
   const write = (call: RecordedCall): Promise<void> => {
     const line = `${withoutSecrets(JSON.stringify(call))}\n`;
-    const begun = writing ?? begin(options.file);
+    const begun = writing ?? begin(options.file, traits);
     writing = begun.then(() => appendFile(options.file, line));
     // Told to the call that wrote; the next one tries again.
     return writing.catch((thrown) => {
@@ -47,12 +51,13 @@ export function recordModel(model: ModelInterface, options: { file: string }): M
     });
   };
   const keep = async (request: ModelRequest, increments: ModelResponse[], thrown?: unknown): Promise<void> => {
-    if (request.signal?.aborted) return;
     const call: RecordedCall = { ...identify(request), increments: increments.map(withoutRaw) };
-    if (thrown !== undefined) call.error = errorOf(thrown);
+    if (request.signal?.aborted) call.isCut = true;
+    else if (thrown !== undefined) call.error = errorOf(thrown);
     await write(call);
   };
   return {
+    ...traits,
     async generate(request) {
       let response: ModelResponse;
       try {
@@ -66,22 +71,46 @@ export function recordModel(model: ModelInterface, options: { file: string }): M
     },
     async *generateStream(request) {
       const increments: ModelResponse[] = [];
+      let isOver = false;
       try {
         for await (const increment of model.generateStream(request)) {
           increments.push(increment);
           yield increment;
         }
+        isOver = true;
       } catch (thrown) {
+        isOver = true;
         await keep(request, increments, thrown);
         throw thrown;
+      } finally {
+        // Whoever has ended a call reads no further.
+        if (!isOver && request.signal?.aborted) await keep(request, increments);
       }
       await keep(request, increments);
     },
   };
 }
 
-const begin = (file: string): Promise<void> =>
-  writeFile(file, `${JSON.stringify({ format: FORMAT, version: VERSION })}\n`, { mode: 0o600 });
+const begin = (file: string, traits: Traits): Promise<void> =>
+  writeFile(file, `${JSON.stringify({ format: FORMAT, version: VERSION, ...traits })}\n`, { mode: 0o600 });
+
+/** How the usage of a model is to be read. How it counts ahead is left out: that is asked of its provider. */
+type Traits = Pick<ModelInterface, 'reportsCost' | 'countsThoughtsAsOutput'>;
+
+const traitsOf = ({ reportsCost, countsThoughtsAsOutput }: Traits): Traits => ({
+  ...((reportsCost === 'always' || reportsCost === 'where_it_costs') && { reportsCost }),
+  ...(countsThoughtsAsOutput === true && { countsThoughtsAsOutput }),
+});
+
+/** Of the model that was recorded; nothing where the file is none, which its first call tells. */
+function recordedTraits(file: string): Traits | undefined {
+  try {
+    const [head = ''] = readFileSync(file, 'utf8').split('\n', 1);
+    return traitsOf((parsed(head) ?? {}) as Traits);
+  } catch {
+    return undefined;
+  }
+}
 
 export interface ReplayedModel extends ModelInterface {
   /** Throws `RECORDING_NOT_CONSUMED`, naming the calls that were recorded and not made. */
@@ -91,11 +120,16 @@ export interface ReplayedModel extends ModelInterface {
 /**
  * Answers as `recordModel` wrote it down: the same request gets the same answer, in whatever order agents ask; the same
  * request asked again gets the next answer to it. Ids of calls do not count. A request that was not recorded fails with
- * `UNRECORDED_CALL`, which is not retryable. A file that is no recording: `INVALID_RECORDING` at the first call.
+ * `UNRECORDED_CALL`, which is not retryable, and so does one that was cut off where it was recorded, unless it is again. A file that is no recording: `INVALID_RECORDING` at the first call.
  */
 export function replayModel(options: { file: string }): ReplayedModel {
   let reading: Promise<Map<string, RecordedCall[]>> | undefined;
   let calls: Map<string, RecordedCall[]> | undefined;
+  let read: Traits | undefined;
+  const traits = (): Traits => {
+    read ??= recordedTraits(options.file);
+    return read ?? {};
+  };
   const take = async (request: ModelRequest): Promise<RecordedCall> => {
     reading ??= readRecording(options.file);
     calls = await reading;
@@ -111,14 +145,22 @@ export function replayModel(options: { file: string }): ReplayedModel {
     });
   };
   return {
+    get reportsCost() {
+      return traits().reportsCost;
+    },
+    get countsThoughtsAsOutput() {
+      return traits().countsThoughtsAsOutput;
+    },
     async generate(request) {
       const call = await take(request);
+      if (call.isCut) await untilCut(request, options.file);
       if (call.error !== undefined) throw new ModelError(call.error);
       return joined(call.increments);
     },
     async *generateStream(request) {
       const call = await take(request);
       yield* call.increments;
+      if (call.isCut) await untilCut(request, options.file);
       if (call.error !== undefined) throw new ModelError(call.error);
     },
     assertConsumed() {
@@ -129,6 +171,28 @@ export function replayModel(options: { file: string }): ReplayedModel {
       throw new TroupeError({ code: 'RECORDING_NOT_CONSUMED', message: `${options.file}: not replayed: ${what}` });
     },
   };
+}
+
+const LONGEST_WAIT_MS = 5_000;
+
+/** A call that was cut off is so again: by its signal, which is waited for. Rejects always. */
+async function untilCut({ signal }: ModelRequest, file: string): Promise<never> {
+  const isCut = await new Promise<boolean>((resolve) => {
+    if (signal === undefined || signal.aborted) return resolve(signal?.aborted === true);
+    const over = (how: boolean) => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', onAbort);
+      resolve(how);
+    };
+    const onAbort = () => over(true);
+    const timer = setTimeout(() => over(false), LONGEST_WAIT_MS);
+    signal.addEventListener('abort', onAbort);
+  });
+  if (isCut) throw new ModelError({ code: 'CANCELLED', message: 'cancelled' });
+  throw new ModelError({
+    code: 'UNRECORDED_CALL',
+    message: `${file} does not say how this call goes on: it was cut off there when it was recorded, and is not now`,
+  });
 }
 
 async function readRecording(file: string): Promise<Map<string, RecordedCall[]>> {

@@ -16,11 +16,16 @@ const note = (seq: number, more: object = {}): AgentEvent => ({
   ...more,
 });
 
+const update = (seq: number, stateDelta: object, more: object = {}): AgentEvent =>
+  ({ ...note(seq), type: 'session_update', stateDelta, ...more }) as AgentEvent;
+
 async function readAll(handle: Pick<SessionHandle, 'events'>): Promise<AgentEvent[]> {
   const events: AgentEvent[] = [];
   for await (const event of handle.events) events.push(event);
   return events;
 }
+
+const seqsOf = async (handle: Pick<SessionHandle, 'events'>) => (await readAll(handle)).map(({ seq }) => seq);
 
 const hasCode = (code: string) => (thrown: unknown) => {
   strictEqual((thrown as { code?: unknown } | null)?.code, code);
@@ -29,6 +34,8 @@ const hasCode = (code: string) => (thrown: unknown) => {
 
 /** As a promise, whether the store answers at once or later, throws or rejects. */
 const of = async <T>(act: () => T | Promise<T>): Promise<T> => act();
+
+const refused = (code: string, act: () => unknown): Promise<void> => rejects(of(act), hasCode(code));
 
 /** What every session store must do. */
 export const storeCases: readonly StoreCase[] = bounded([
@@ -57,10 +64,7 @@ export const storeCases: readonly StoreCase[] = bounded([
     async run(make) {
       const handle = await (await make()).create('desk', { id: 's1' });
       for (const seq of [2, 5, 3, 9, 1]) await handle.append(note(seq));
-      deepStrictEqual(
-        (await readAll(handle)).map(({ seq }) => seq),
-        [1, 2, 3, 5, 9],
-      );
+      deepStrictEqual(await seqsOf(handle), [1, 2, 3, 5, 9]);
       await handle.close();
     },
   },
@@ -79,13 +83,33 @@ export const storeCases: readonly StoreCase[] = bounded([
     },
   },
   {
+    name: 'an event with no place in a log is refused, alone: its seq is a whole number above 0',
+    async run(make) {
+      const store = await make();
+      const handle = await store.create('desk', { id: 's1' });
+      await handle.append(note(1));
+      for (const seq of [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53, undefined, '2']) {
+        await rejects(
+          of(() => handle.append(note(2, { seq }))),
+          hasCode('INVALID_OPTION'),
+        );
+      }
+      await handle.append(note(2));
+      await handle.close();
+      deepStrictEqual(
+        (await readAll(await store.load('s1'))).map(({ seq }) => seq),
+        [1, 2],
+      );
+    },
+  },
+  {
     name: 'appends that are not waited for are kept in order',
     async run(make) {
       const handle = await (await make()).create('desk', { id: 's1' });
       const all = Array.from({ length: 100 }, (_, index) => of(() => handle.append(note(index + 1))));
       await Promise.all(all);
       deepStrictEqual(
-        (await readAll(handle)).map(({ seq }) => seq),
+        await seqsOf(handle),
         Array.from({ length: 100 }, (_, index) => index + 1),
       );
       await handle.close();
@@ -109,10 +133,7 @@ export const storeCases: readonly StoreCase[] = bounded([
       if (hasFailed) await rejects(of(() => handle.append(note(2))));
       await of(() => handle.close()).catch(() => {});
       const again = await store.load('s1');
-      deepStrictEqual(
-        (await readAll(again)).map(({ seq }) => seq),
-        hasFailed ? [1] : [1, 2, 3, 4],
-      );
+      deepStrictEqual(await seqsOf(again), hasFailed ? [1] : [1, 2, 3, 4]);
       if (hasFailed) await again.append(note(2));
       await again.close();
     },
@@ -121,14 +142,8 @@ export const storeCases: readonly StoreCase[] = bounded([
     name: 'an unknown session is SESSION_NOT_FOUND, to load and to delete',
     async run(make) {
       const store = await make();
-      await rejects(
-        of(() => store.load('nobody')),
-        hasCode('SESSION_NOT_FOUND'),
-      );
-      await rejects(
-        of(() => store.delete('nobody')),
-        hasCode('SESSION_NOT_FOUND'),
-      );
+      await refused('SESSION_NOT_FOUND', () => store.load('nobody'));
+      await refused('SESSION_NOT_FOUND', () => store.delete('nobody'));
     },
   },
   {
@@ -143,7 +158,7 @@ export const storeCases: readonly StoreCase[] = bounded([
           () => store.delete(id),
           ...(store.fork === undefined ? [] : [() => store.fork?.(id), () => store.fork?.('s1', { id })]),
         ];
-        for (const ask of asked) await rejects(of<unknown>(ask), hasCode('INVALID_SESSION_ID'));
+        for (const ask of asked) await refused('INVALID_SESSION_ID', ask);
       }
     },
   },
@@ -153,10 +168,7 @@ export const storeCases: readonly StoreCase[] = bounded([
       const store = await make();
       const handle = await store.create('desk', { id: 's1' });
       await handle.append(note(1));
-      await rejects(
-        of(() => store.create('other', { id: 's1' })),
-        hasCode('SESSION_EXISTS'),
-      );
+      await refused('SESSION_EXISTS', () => store.create('other', { id: 's1' }));
       strictEqual((await readAll(handle)).length, 1);
       await handle.close();
     },
@@ -206,10 +218,7 @@ export const storeCases: readonly StoreCase[] = bounded([
       await handle.close();
       await store.delete('s1');
       deepStrictEqual(await store.list(), []);
-      await rejects(
-        of(() => store.load('s1')),
-        hasCode('SESSION_NOT_FOUND'),
-      );
+      await refused('SESSION_NOT_FOUND', () => store.load('s1'));
       const anew = await store.create('desk', { id: 's1' });
       deepStrictEqual(await readAll(anew), []);
       await anew.close();
@@ -223,18 +232,12 @@ export const storeCases: readonly StoreCase[] = bounded([
       await handle.append(note(1));
       await handle.close();
       await store.delete('s1');
-      await rejects(
-        of(() => handle.append(note(2))),
-        hasCode('SESSION_NOT_FOUND'),
-      );
+      await refused('SESSION_NOT_FOUND', () => handle.append(note(2)));
       const anew = await store.create('desk', { id: 's1' });
       for (const seq of [5, 6]) await anew.append(note(seq));
       await anew.close();
       await rejects(of(() => handle.append(note(2))));
-      deepStrictEqual(
-        (await readAll(await store.load('s1'))).map(({ seq }) => seq),
-        [5, 6],
-      );
+      deepStrictEqual(await seqsOf(await store.load('s1')), [5, 6]);
     },
   },
   {
@@ -254,8 +257,6 @@ export const storeCases: readonly StoreCase[] = bounded([
     name: 'state is what the last updates of the root say',
     async run(make) {
       const handle = await (await make()).create('desk', { id: 's1' });
-      const update = (seq: number, stateDelta: object, more: object = {}): AgentEvent =>
-        ({ ...note(seq), type: 'session_update', stateDelta, ...more }) as AgentEvent;
       await handle.append(update(1, { a: 1, b: 1 }));
       await handle.append(update(2, { a: 2 }, { threadId: 'child_1' }));
       await handle.append(update(3, { b: 3 }));
@@ -291,19 +292,13 @@ export const storeCases: readonly StoreCase[] = bounded([
         of(() => second.append(note(2))),
         isNamed,
       );
-      await rejects(
-        of(() => store.delete('s1')),
-        hasCode('SESSION_LOCKED'),
-      );
+      await refused('SESSION_LOCKED', () => store.delete('s1'));
       await first.append(note(2));
       deepStrictEqual((await readAll(second)).length, 2);
       await first.close();
       await first.close();
       await second.append(note(3));
-      await rejects(
-        of(() => first.append(note(4))),
-        hasCode('SESSION_LOCKED'),
-      );
+      await refused('SESSION_LOCKED', () => first.append(note(4)));
       await second.close();
       deepStrictEqual((await readAll(await store.load('s1'))).length, 3);
     },
@@ -318,10 +313,7 @@ export const storeCases: readonly StoreCase[] = bounded([
       const [one, two] = [await store.load('s1'), await store.load('s1')];
       await one.append(note(2));
       await one.close();
-      await rejects(
-        of(() => two.append(note(2, { id: 'another' }))),
-        hasCode('SESSION_STALE'),
-      );
+      await refused('SESSION_STALE', () => two.append(note(2, { id: 'another' })));
       deepStrictEqual((await readAll(two)).length, 2);
       await two.append(note(3));
       await two.close();
@@ -355,23 +347,15 @@ export const storeCases: readonly StoreCase[] = bounded([
     async run(make) {
       const store = await make();
       const handle = await store.create('desk', { id: 's1' });
-      const update = (seq: number, stateDelta: object): AgentEvent =>
-        ({ ...note(seq), type: 'session_update', stateDelta }) as AgentEvent;
       for (const event of [update(1, { a: 1 }), note(2), note(4), note(3), update(5, { a: 2 }), note(6)])
         await handle.append(event);
       await handle.truncate?.(3);
-      deepStrictEqual(
-        (await readAll(handle)).map(({ seq }) => seq),
-        [1, 2, 3],
-      );
+      deepStrictEqual(await seqsOf(handle), [1, 2, 3]);
       deepStrictEqual({ ...handle.state }, { a: 1 });
       await handle.append(note(9));
       await handle.close();
       const again = await store.load('s1');
-      deepStrictEqual(
-        (await readAll(again)).map(({ seq }) => seq),
-        [1, 2, 3, 9],
-      );
+      deepStrictEqual(await seqsOf(again), [1, 2, 3, 9]);
       deepStrictEqual({ ...again.state }, { a: 1 });
       deepStrictEqual([again.head?.lastSeq, again.head?.eventCount], [9, 4]);
       strictEqual((await store.list())[0]?.eventCount, 4);
@@ -396,8 +380,6 @@ export const storeCases: readonly StoreCase[] = bounded([
     async run(make) {
       const store = await make();
       const source = await store.create('desk', { id: 's1', appName: 'one', userId: 'ann', title: 'First' });
-      const update = (seq: number, stateDelta: object): AgentEvent =>
-        ({ ...note(seq), type: 'session_update', stateDelta }) as AgentEvent;
       for (const event of [update(1, { a: 1 }), note(3), note(2), update(4, { a: 2 })]) await source.append(event);
       const before = await readAll(source);
       const fork = (await store.fork?.('s1', { at: 3, id: 's2' })) as SessionHandle;
@@ -412,10 +394,7 @@ export const storeCases: readonly StoreCase[] = bounded([
       await source.truncate?.(4);
       await fork.append(note(11));
       deepStrictEqual(await readAll(source), before);
-      deepStrictEqual(
-        (await readAll(fork)).map(({ seq }) => seq),
-        [1, 2, 11],
-      );
+      deepStrictEqual(await seqsOf(fork), [1, 2, 11]);
       deepStrictEqual({ ...source.state }, { a: 2 });
       await source.close();
       await fork.close();
@@ -432,14 +411,8 @@ export const storeCases: readonly StoreCase[] = bounded([
       for (const seq of [1, 2]) await source.append(note(seq));
       const fork = (await store.fork?.('s1')) as SessionHandle;
       deepStrictEqual([fork.id === 's1', (await readAll(fork)).length], [false, 2]);
-      await rejects(
-        of(() => store.fork?.('s1', { id: 's1' })),
-        hasCode('SESSION_EXISTS'),
-      );
-      await rejects(
-        of(() => store.fork?.('nobody')),
-        hasCode('SESSION_NOT_FOUND'),
-      );
+      await refused('SESSION_EXISTS', () => store.fork?.('s1', { id: 's1' }));
+      await refused('SESSION_NOT_FOUND', () => store.fork?.('nobody'));
       await source.close();
       await fork.close();
     },
@@ -452,18 +425,13 @@ export const storeCases: readonly StoreCase[] = bounded([
       await handle.append(note(1));
       await handle.close();
       deepStrictEqual(await store.repair?.('s1'), { gaps: [], lastSeq: 1, eventCount: 1 });
-      await rejects(
-        of(() => store.repair?.('nobody')),
-        hasCode('SESSION_NOT_FOUND'),
-      );
+      await refused('SESSION_NOT_FOUND', () => store.repair?.('nobody'));
     },
   },
   {
     name: 'keys of the application and of the user are shared by their sessions, those marked temporary are nobody’s',
     async run(make) {
       const store = await make();
-      const update = (seq: number, stateDelta: object): AgentEvent =>
-        ({ ...note(seq), type: 'session_update', stateDelta }) as AgentEvent;
       const s1 = await store.create('desk', { id: 's1', appName: 'one', userId: 'ann' });
       const s2 = await store.create('desk', { id: 's2', appName: 'one', userId: 'bob' });
       const s3 = await store.create('desk', { id: 's3', appName: 'two', userId: 'ann' });

@@ -1,5 +1,5 @@
-import { describe, expect, test } from 'vitest';
-import type { AgentDefinition } from '../../src/contracts/index.js';
+import { describe, expect, test, vi } from 'vitest';
+import type { AgentDefinition, AgentEvent } from '../../src/contracts/index.js';
 import { agent, hierarchical, loop, parallel, sequential, tool, transfer } from '../../src/index.js';
 import { validateLog } from '../../src/testing/index.js';
 import { stores } from '../support/stores.js';
@@ -69,6 +69,55 @@ describe.each(stores)('%s', (_, makeStore) => {
         await host.close();
       },
     );
+  });
+
+  test.each([
+    ['the run', false],
+    ['a sibling', true],
+  ])('where %s ends what waits, no approval counts that comes before the last of it was told', async (_, fails) => {
+    let now = 0;
+    const slow = vi.spyOn(performance, 'now').mockImplementation(() => (now += 1_000));
+    const { ran, write } = writer();
+    const { host } = hostWith(
+      {
+        a: [call('write'), { text: 'a' }],
+        b: [call('write'), { text: 'b' }],
+        c: [call('write'), { error: { code: 'INVALID_ARGUMENT', message: 'broken' } }],
+      },
+      { store: makeStore() },
+    );
+    const children = ['a', 'b', 'c'].map((name) => agent({ name, tools: [write] }));
+    const team = parallel({ name: 'p', failure: 'fail_fast', children } as never) as AgentDefinition;
+    const run = host.run(team, 'go');
+    const events: AgentEvent[] = [];
+    let late: Promise<string[]> | undefined;
+    const ids: string[] = [];
+    for await (const event of run) {
+      events.push(event);
+      if (event.type === 'elicitation_request') ids.push(event.requestId);
+      if (event.type === 'elicitation_request' && ids.length === 3) {
+        if (fails) run.respond(ids[2]!, { action: 'decline' });
+        else run.abort('no more');
+      }
+      const isOver = event.type === 'elicitation_response' && event.action === 'cancel';
+      if (isOver && late === undefined) {
+        const refused = ids.slice(0, 2).map(async (id) => run.respond(id, { action: 'accept' }));
+        late = Promise.all(
+          refused.map((each) =>
+            each.then(
+              () => 'taken',
+              (thrown) => thrown.code,
+            ),
+          ),
+        );
+      }
+    }
+    slow.mockRestore();
+    expect(await late).toEqual(['UNKNOWN_REQUEST', 'UNKNOWN_REQUEST']);
+    expect((await run.result).reason).toBe(fails ? 'failed' : 'aborted');
+    expect(ran).toEqual([]);
+    expect(validateLog(events, { finished: true })).toEqual([]);
+    await host.close();
   });
 
   test('of three approvals of three branches one is declined, two go with the run; late answers are refused (B035)', async () => {

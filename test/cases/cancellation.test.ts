@@ -1,5 +1,5 @@
 import { getEventListeners } from 'node:events';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { AgentDefinition, AgentEvent, Executor } from '../../src/contracts/index.js';
 import {
   agent,
@@ -200,4 +200,42 @@ test('one signal over fifty children, a thousand tools and their model calls kee
   await settle();
   process.off('warning', onWarning);
   expect(warnings).toEqual([]);
+});
+
+test('where many branches are told one after another that the run stops, none of them starts a tool meanwhile', async () => {
+  let now = 0;
+  const slow = vi.spyOn(performance, 'now').mockImplementation(() => (now += 1_000));
+  const aRound = () => new Promise((resolve) => setImmediate(resolve));
+  const late: string[] = [];
+  let isStopped = false;
+  let started = 0;
+  const step = tool({
+    name: 'step',
+    description: 'Goes on.',
+    parameters: { type: 'object' },
+    async execute() {
+      started++;
+      if (isStopped) late.push('step');
+      await aRound();
+    },
+  });
+  const model = scriptedModel(async (_, index) => {
+    await aRound();
+    return { toolCalls: [{ name: 'step', args: { index } }] };
+  });
+  const host = createHost({ models: { scripted: model } });
+  const children = Array.from({ length: 12 }, (_, index) => agent({ name: `a${index}`, tools: [step] }));
+  const run = host.run(parallel({ name: 'p', children }), 'go', { permissionMode: 'autonomous' });
+  const events: AgentEvent[] = [];
+  for await (const event of run) {
+    events.push(event);
+    if (isStopped || started < 30 || ofType(events, 'initialize').length < 13) continue;
+    isStopped = true;
+    run.abort('enough');
+  }
+  slow.mockRestore();
+  expect(late).toEqual([]);
+  expect((await run.result).reason).toBe('aborted');
+  expect(validateLog(events, { finished: true })).toEqual([]);
+  await host.close();
 });

@@ -217,15 +217,19 @@ function typist(io: FakeIo) {
   };
 }
 
-const inTerminal = () => fakeIo({ terminal: true, typing: true, env: { NO_COLOR: '1', TERM: 'xterm' } });
+/** A chat in a terminal that has said how it is used; `code` is what it ends with. */
+async function inTerminal(start: ReturnType<typeof chatWith>['start'], options: object = {}) {
+  const io = fakeIo({ terminal: true, typing: true, env: { NO_COLOR: '1', TERM: 'xterm' } });
+  const { type, until } = typist(io);
+  const code = start(io, options);
+  await until('/help says');
+  return { io, type, until, code };
+}
 
 test('in a terminal the answer streams, and what is asked first is asked between', async () => {
   const prompter = scriptedPrompter(['Yes, once']);
   const { start } = chatWith([{ toolCalls: [{ name: 'mark', args: {} }] }, { text: ['Mar', 'ked.'] }], { prompter });
-  const io = inTerminal();
-  const { type, until } = typist(io);
-  const code = start(io);
-  await until('/help says');
+  const { io, type, until, code } = await inTerminal(start);
   type('mark it\r');
   await until(/Marked\.\n/);
   type('/exit\r');
@@ -258,10 +262,7 @@ test('what is typed while a run is on steers it', async () => {
   });
   const script = [{ toolCalls: [{ name: 'wait', args: {} }] }, { text: 'Short.' }];
   const { model, start } = chatWith(script, { tools: [wait] });
-  const io = inTerminal();
-  const { type, until } = typist(io);
-  const code = start(io);
-  await until('/help says');
+  const { type, until, code } = await inTerminal(start);
   type('go\r');
   await until('calls friend.wait');
   type('/fork\r');
@@ -283,10 +284,7 @@ test('words that come too late for a run are the next message', async () => {
     if (call === 0) await opened;
     return { text: call === 0 ? 'One.' : 'Two.' };
   });
-  const io = inTerminal();
-  const { type, until } = typist(io);
-  const code = start(io);
-  await until('/help says');
+  const { type, until, code } = await inTerminal(start);
   type('first\r');
   await until('running');
   type('second\r');
@@ -300,10 +298,7 @@ test('words that come too late for a run are the next message', async () => {
 
 test('Ctrl-C stops the run and the chat goes on; at an empty line it ends the chat when it comes twice', async () => {
   const { start } = chatWith([{ text: 'never', delayMs: 600_000 }, { text: 'Two.' }]);
-  const io = inTerminal();
-  const { type, until } = typist(io);
-  const code = start(io);
-  await until('/help says');
+  const { io, type, until, code } = await inTerminal(start);
   type('first\r');
   await until('running');
   type('\u0003');
@@ -319,10 +314,7 @@ test('Ctrl-C stops the run and the chat goes on; at an empty line it ends the ch
 
 test('in a terminal /rewind asks first, and what goes wrong is said', async () => {
   const { model, start } = chatWith([{ text: 'One.' }, { text: 'Two.' }, { text: 'Three.' }]);
-  const io = inTerminal();
-  const { type, until } = typist(io);
-  const code = start(io);
-  await until('/help says');
+  const { type, until, code } = await inTerminal(start);
   type('/fork\r');
   await until('there is no session yet that could be forked');
   type('first\r');
@@ -349,10 +341,7 @@ test('in a terminal /rewind asks first, and what goes wrong is said', async () =
 
 test('what a model says cannot steer the terminal', async () => {
   const { start } = chatWith([{ text: ['a\u001b[2J', 'b\n', '\u202ec'] }]);
-  const io = inTerminal();
-  const { type, until } = typist(io);
-  const code = start(io);
-  await until('/help says');
+  const { io, type, until, code } = await inTerminal(start);
   type('go\r');
   await until(/<U\+202E>c\n/);
   type('/exit\r');
@@ -365,9 +354,7 @@ test('in a terminal --session says where it goes on; SIGTERM ends the chat with 
   await chatWith([{ text: 'One.' }], { store }).start(fakeIo({ stdin: 'first\n' }));
   const [id = ''] = Object.keys(await sessionsOf(store));
   const { start } = chatWith([{ text: 'never', delayMs: 600_000 }], { store });
-  const io = inTerminal();
-  const { type, until } = typist(io);
-  const code = start(io, { session: id });
+  const { io, type, until, code } = await inTerminal(start, { session: id });
   await until(`goes on with ${id}: 1 exchange, the last “first”`);
   expect(io.stdout.text).not.toContain('One.');
   type('second\r');
@@ -387,10 +374,7 @@ test('a line that is half typed when a question comes is there again behind it',
     },
     { prompter: scriptedPrompter(['Yes, once']) },
   );
-  const io = inTerminal();
-  const { type, until } = typist(io);
-  const code = start(io);
-  await until('/help says');
+  const { type, until, code } = await inTerminal(start);
   type('mark it\r');
   await until('running');
   type('the rest');

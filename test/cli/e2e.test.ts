@@ -224,6 +224,11 @@ test('mistakes in files and options are one sentence with their place, and exit 
   expect([nobody.code, nobody.out]).toEqual([2, '']);
   expect(nobody.err).toMatch(/^troupe: solo\.model: no model "scripted".*; --script <file> answers from a script/);
   expect(nobody.err).not.toContain('    at ');
+  expect(await troupe(['run', '.', 'go'], { cwd })).toEqual({
+    code: 2,
+    out: '',
+    err: 'troupe: .: is a folder; name a file\n',
+  });
 });
 
 test('a team of real models without keys says what is missing, and that its script can play them', async () => {
@@ -254,6 +259,9 @@ test('a models file prices a team: for the listing, the worst case, the budget a
   ]);
   const plain = await troupe(['models', '--models', 'models.yaml'], { cwd });
   expect(plain.out).toMatch(/fast → openai\/small {2}no price/);
+  expect((await troupe(['models', 'stuck.ts'], { cwd })).out).toBe(
+    '"stuck" names no model: --models <file> reads others\n',
+  );
   expect((await troupe(['models'], { cwd })).out).toBe('no models are named: give a team file, or --models <file>\n');
 
   const checked = await troupe(['check', 'solo.agent.md', '--models', 'models.yaml', '--json'], { cwd });

@@ -98,9 +98,27 @@ test('a damaged log is shown with its gap, listed as it is read, and repaired', 
   expect(JSON.parse((await troupe('repair', 's1', '--json')).out)).toMatchObject({ gaps: [], eventCount: 4 });
 });
 
+test('resume names the option that repairs a damaged log, and has it; the list says that it is damaged', async () => {
+  await stored('s1');
+  await writeFile(join(cwd, 'desk.agent.md'), '---\nname: desk\ndescription: .\nmodel: scripted\n---\nGo.\n');
+  await writeFile(join(cwd, 'script.json'), '[]');
+  const lines = (await readFile(logOf('s1'), 'utf8')).split('\n');
+  await writeFile(logOf('s1'), lines.with(3, '\0'.repeat(300)).join('\n'));
+  expect((await troupe('list')).out).toContain('damaged: a part of its log cannot be read');
+  const { code, err } = await troupe('resume', 's1', 'desk.agent.md', '--script', 'script.json');
+  expect(code).toBe(2);
+  expect(err).toMatch(/line 4 .*resume it with --repair, or repair it first \(troupe sessions repair s1\)\n$/);
+  await troupe('resume', 's1', 'desk.agent.md', '--script', 'script.json', '--repair');
+  expect((await troupe('list')).out).not.toContain('damaged');
+});
+
 test('delete takes those that are named, or all that are older, and nothing unasked', async () => {
   for (const id of ['a', 'ab', 'abc']) await stored(id);
   expect(await troupe('delete')).toMatchObject({ code: 2, err: expect.stringContaining('--older-than') });
+  expect(await troupe('delete', 'a', 'nobody', 'ab')).toMatchObject({
+    code: 2,
+    err: 'troupe: no session "nobody"; nothing was deleted\n',
+  });
   expect((await troupe('delete', 'ab')).out).toBe('1 session deleted\n');
   expect(JSON.parse((await troupe('list', '--json')).out)).toHaveLength(2);
   expect(await troupe('delete', '--older-than', '1Y')).toMatchObject({ code: 2, err: expect.stringContaining('1Y') });
@@ -120,6 +138,8 @@ test('what cannot be done is one sentence, with exit code 2', async () => {
   await handle.lock?.();
   expect(await troupe('delete', 's1')).toMatchObject({ code: 2, err: expect.stringContaining(`(${process.pid})`) });
   expect((await troupe('show', 's1')).code).toBe(0);
+  await stored('s2');
+  expect(await troupe('delete', 's2', 's1')).toMatchObject({ code: 2, err: expect.stringMatching(/before it: s2\n$/) });
   await handle.close();
 });
 

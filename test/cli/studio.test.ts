@@ -6,12 +6,13 @@ import { studioCommand } from '../../src/cli/studio.js';
 import { createHost } from '../../src/index.js';
 import { memoryStore } from '../../src/stores/memory.js';
 import { scriptedModel } from '../../src/testing/index.js';
+import { root } from '../architecture/import-graph.js';
 import { leaf } from '../support/team.js';
 import { fakeIo } from './fake-io.js';
 
-test('Studio shows the stored sessions until a signal ends it, and says where', async () => {
+test('Studio shows the stored sessions, of whatever application, until a signal ends it, and says where', async () => {
   const store = memoryStore();
-  const before = createHost({ store, models: { scripted: scriptedModel([{ text: 'hi' }]) } });
+  const before = createHost({ appName: 'reports', store, models: { scripted: scriptedModel([{ text: 'hi' }]) } });
   const { sessionId } = await before.run(leaf('near'), 'go').result;
   await before.close();
   const io = fakeIo();
@@ -88,6 +89,43 @@ test('what is no Studio is told, and the rest is shown', async () => {
   const place = `127.0.0.1:${(other.address() as AddressInfo).port}`;
   const said = await untilSaid(/does not answer.*\n/, '--connect', `http://${place}/?token=x`);
   expect(said).toContain(`troupe: ${place}: This Studio does not answer`);
+  other.close();
+});
+
+test('a run shows itself on the port that it is given', async () => {
+  const io = fakeIo({ cwd: root });
+  const free = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => free.once('listening', resolve));
+  const { port } = free.address() as AddressInfo;
+  await new Promise((resolve) => free.close(resolve));
+  const args = ['run', 'examples/report/report.team.yaml', 'go', '--ephemeral', '--studio', '--port', String(port)];
+  const running = runProgram({ args, io, version: '1.2.3' });
+  while (!io.stderr.text.includes('stays open')) await new Promise((resolve) => setImmediate(resolve));
+  const [, url = ''] = /Studio is at (\S+)/.exec(io.stderr.text) ?? [];
+  expect(url).toContain(`http://127.0.0.1:${port}/`);
+  expect((await fetch(url)).status).toBe(200);
+  io.raise('SIGINT');
+  expect(await running).toBe(0);
+});
+
+test('a run whose port is taken, is none, or is not for Studio does not begin', async () => {
+  const other = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => other.once('listening', resolve));
+  const { port } = other.address() as AddressInfo;
+  const taken = `port ${port} of 127.0.0.1 is taken: choose another one, or 0 for any that is free`;
+  for (const [args, words] of [
+    [['--studio', '--port', String(port)], taken],
+    [['--port', '4000'], '--port is the port of Studio: give --studio with it'],
+    ...['', ' ', '-1', '65536', '1e3', '0x50', 'http', '80.5'].map(
+      (given) => [['--studio', '--port', given], `--port takes a number from 0 to 65535, not "${given}"`] as const,
+    ),
+  ] as const) {
+    const io = fakeIo({ cwd: root });
+    const team = ['run', 'examples/report/report.team.yaml', 'go', '--ephemeral'];
+    expect(await runProgram({ args: [...team, ...args], io, version: '1.2.3' })).toBe(2);
+    expect(io.stderr.text).toContain(`troupe: ${words}`);
+    expect(io.stdout.text).toBe('');
+  }
   other.close();
 });
 

@@ -34,7 +34,14 @@ async function run(name: string): Promise<{ out: string; err: string }> {
   vi.spyOn(console, 'error').mockImplementation((...values) => void add('err', `${format(...values)}\n`));
   vi.spyOn(process.stdout, 'write').mockImplementation((text) => add('out', String(text)));
   vi.resetModules();
-  await import(pathToFileURL(join(folder, name)).href);
+  const path = join(folder, name);
+  const before = process.argv;
+  process.argv = [before[0] ?? '', path];
+  try {
+    await import(pathToFileURL(path).href);
+  } finally {
+    process.argv = before;
+  }
   return said;
 }
 

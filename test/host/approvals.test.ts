@@ -448,6 +448,7 @@ test.each([
   expect(ofType(events, 'custom')).toMatchObject([
     { data: { code: 'ELICITATION_FAILED', text: expect.stringContaining(text) } },
   ]);
+  expect(JSON.stringify(events)).not.toContain('stays open');
 });
 
 test('a bad answer is refused with everything that is wrong, the question stays open, a good one is taken (B175)', async () => {

@@ -321,6 +321,57 @@ test('calls that an opaque agent runs itself are shown, marked, and not run here
   expect(result.text).toBe('done');
 });
 
+test.each<[string, MockScript, string]>([
+  ['ends', () => [call('own', 'bash'), says('bye'), end()], 'completed'],
+  [
+    'throws',
+    function* () {
+      yield* [call('own', 'bash'), says('bye')];
+      throw new Error('lost');
+    },
+    'failed',
+  ],
+])(
+  'a call that an opaque agent leaves open when it %s is shown once, with an answer that says so',
+  async (_, script, reason) => {
+    const { events, result } = await runForeign(mockSession(script), { host: granted, capabilities: [] });
+    expect(ofType(events, 'tool_request')).toMatchObject([{ name: 'bash', _meta: { opaque: true } }]);
+    expect(ofType(events, 'tool_response')).toMatchObject([
+      { name: 'bash', isError: true, errorType: 'execution_failed', _meta: { opaque: true } },
+    ]);
+    expect([result.reason, textIn(events), typesOf(events).at(-1)]).toEqual([reason, 'bye', 'stream_end']);
+  },
+);
+
+test('a call that an opaque agent runs when it is aborted is shown as cancelled; what it says of it later is not', async () => {
+  const gate = deferred();
+  const late: MockEvent = { type: 'tool_response', requestId: 'own', name: 'bash', llmContent: text('late') };
+  const session: AgentSession = {
+    stream: () => ({
+      stream: (async function* () {
+        yield call('own', 'bash') as never;
+        yield says('at work') as never;
+        await gate.promise;
+        yield late as never;
+      })(),
+      controller: { abort: () => gate.resolve() },
+    }),
+    update() {},
+    steer() {},
+    abort() {},
+  };
+  const { events, result } = await runForeign(session, {
+    host: granted,
+    capabilities: [],
+    onEvent: (event, run) => {
+      if (event.type === 'message' && event.role === 'agent') run.abort('enough');
+    },
+  });
+  expect(result.reason).toBe('aborted');
+  expect(ofType(events, 'tool_request').map(({ name }) => name)).toEqual(['bash']);
+  expect(ofType(events, 'tool_response')).toMatchObject([{ name: 'bash', isError: true, errorType: 'cancelled' }]);
+});
+
 test('one that declares to leave tools to the host and answers its own call is told of; the call passes the gate', async () => {
   const own: MockEvent = { type: 'tool_response', requestId: 'a', name: 'look', llmContent: text('made up') };
   const session = mockSession(function* (data) {

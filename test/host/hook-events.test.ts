@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
 import type { AgentEvent } from '../../src/contracts/index.js';
-import { scriptedModel } from '../../src/testing/index.js';
-import { changes, noticing, only, runAll, script } from '../support/hooks.js';
-import { ofType, textIn } from '../support/team.js';
+import { createHost, memoryStore } from '../../src/index.js';
+import { scriptedModel, validateLog } from '../../src/testing/index.js';
+import { changes, looker, noticing, only, runAll, script } from '../support/hooks.js';
+import { collect, logOf, ofType, textIn } from '../support/team.js';
 
 test('a notice fires notification; hooks change or suppress it', async () => {
   const told: unknown[] = [];
@@ -91,4 +92,30 @@ test('an on_event hook that always fails is told once, behind the event', async 
     { code: 'HOOK_FAILED', text: 'on_event: the hook failed: boom' },
   ]);
   expect(events[0]?.type).toBe('initialize');
+});
+
+test('an update while a hook still looks at the end of a run is not told behind it', async () => {
+  const model = scriptedModel([{ text: 'ok' }]);
+  const held: (() => void)[] = [];
+  const store = memoryStore();
+  const host = createHost({
+    models: { scripted: model },
+    store,
+    hooks: only('on_event', async (payload) => {
+      if ((payload as { event: AgentEvent }).event.type !== 'stream_end') return undefined;
+      await new Promise<void>((resolve) => held.push(resolve));
+      return undefined;
+    }),
+  });
+  const run = host.run(looker, 'go');
+  const reading = collect(run);
+  while (held.length === 0) await new Promise((resolve) => setImmediate(resolve));
+  run.update({ permissionMode: 'plan' });
+  held[0]?.();
+  await reading;
+  await host.close();
+  const events = await logOf(store, run.sessionId);
+  expect(events.at(-1)?.type).toBe('stream_end');
+  expect(events.filter(({ type }) => type === 'session_update')).toEqual([]);
+  expect(validateLog(events, { finished: true })).toEqual([]);
 });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ModelRequest } from '../../src/contracts/index.js';
-import { agent, createHost, sequential } from '../../src/index.js';
+import { agent, createHost, parallel, sequential, tool } from '../../src/index.js';
 import { mockSession, scriptedModel } from '../../src/testing/index.js';
 import { changes, errorsOf, guest, LOCAL_RUN, looker, only, runAll, says, watchAll } from '../support/hooks.js';
 import { collect, ofType, textIn } from '../support/team.js';
@@ -35,6 +35,43 @@ test('words for a running agent pass on_user_message too', async () => {
   await host.close();
   expect(JSON.stringify(model.requests[1]?.messages)).toContain('hidden');
   expect(JSON.stringify(model.requests[1]?.messages)).not.toContain('the secret');
+});
+
+test('words for all agents of a team are seen by a hook once, and reach each of them as it left them', async () => {
+  const asked: string[] = [];
+  const model = scriptedModel((request: ModelRequest) =>
+    request.messages.some(({ content }) => content.some(({ type }) => type === 'function_response'))
+      ? { text: 'ok' }
+      : { toolCalls: [{ name: 'look', args: {} }] },
+  );
+  const hooks = only('on_user_message', async (payload) => {
+    const text = JSON.stringify((payload as { content: unknown }).content);
+    if (!text.includes('secret')) return undefined;
+    asked.push(text);
+    await new Promise((resolve) => setImmediate(resolve));
+    return changes({ content: [{ type: 'text', text: 'hidden' }] });
+  });
+  const host = createHost({ models: { scripted: model }, hooks });
+  const look = tool({ name: 'look', description: '.', parameters: { type: 'object' }, execute: () => 'seen' });
+  const tools = [look];
+  const team = parallel({ name: 'team', children: [agent({ name: 'a', tools }), agent({ name: 'b', tools })] });
+  const run = host.run(team, 'go');
+  const asking: string[] = [];
+  const heard: unknown[] = [];
+  for await (const event of run) {
+    if (event.type === 'elicitation_request' && asking.push(event.requestId) === 2) {
+      run.steer({ message: 'the secret' }, { threadId: '*' });
+      for (const requestId of asking) run.respond(requestId, { action: 'accept' });
+    }
+    if (event.type === 'message' && event._meta?.steered) heard.push([event.threadId, event.content]);
+  }
+  await host.close();
+  expect(asked).toHaveLength(1);
+  expect(heard.sort()).toEqual([
+    ['a_1', [{ type: 'text', text: 'hidden' }]],
+    ['b_2', [{ type: 'text', text: 'hidden' }]],
+  ]);
+  expect(JSON.stringify(model.requests)).not.toContain('the secret');
 });
 
 test.each(['session_start', 'on_user_message', 'before_run', 'before_agent', 'before_model', 'after_model'] as const)(

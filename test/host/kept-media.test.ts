@@ -211,6 +211,53 @@ test('words with a picture that are said to a running agent are kept so, in the 
   expect(sent(model.requests.at(-1)?.messages)).toContainEqual(large);
 });
 
+test('words whose picture is not kept yet are in the log with a word in its place: a process that ends there loses nothing unsaid', async () => {
+  const store = memory();
+  let keep: () => void = () => {};
+  const { artifacts } = store;
+  const slow = {
+    ...store,
+    artifacts: {
+      ...artifacts,
+      async save(...given: Parameters<typeof artifacts.save>) {
+        await new Promise<void>((resolve) => {
+          keep = resolve;
+        });
+        return artifacts.save(...given);
+      },
+    },
+  };
+  const entries = () => scriptedModel([{ toolCalls: [{ name: 'look', args: {} }] }, { text: 'seen' }]);
+  await using host = createHost({ models: { scripted: entries() }, store: slow });
+  const asks = tool({ name: 'look', description: 'Looks.', parameters: { type: 'object' }, execute: () => 'seen' });
+  const asking = agent({ name: 'seer', tools: [asks] });
+  const run = host.run(asking, 'go', { sessionId: 's' });
+  for await (const event of run) {
+    if (event.type !== 'elicitation_request') continue;
+    run.steer({ message: [{ type: 'text', text: 'like this' }, large] });
+    const cut = memory();
+    const handle = await cut.create('seer', { id: 's' });
+    for (const one of await logOf(store, 's')) await handle.append(one);
+    await handle.close();
+    const model = entries();
+    await using second = createHost({ models: { scripted: model }, store: cut });
+    const again = await second.resume('s', { agent: asking });
+    for await (const one of again) {
+      if (one.type === 'elicitation_request') again.respond(one.requestId, { action: 'accept' });
+    }
+    const said = model.requests[0]?.messages.flatMap(({ content }) => content) ?? [];
+    expect(said).toContainEqual({ type: 'text', text: 'like this' });
+    expect(said).toContainEqual({
+      type: 'text',
+      text: '[image/png that is lost: the process ended before it was kept]',
+    });
+    keep();
+    run.respond(event.requestId, { action: 'accept' });
+  }
+  const log = await logOf(store, 's');
+  expect(log.filter((event) => event.type === 'custom' && event.kind === 'steer')).toHaveLength(2);
+});
+
 test('what was sent once is not had again from a session that is gone, by one that has its id', async () => {
   const store = memory();
   const model = scriptedModel(() => ({ text: 'ok' }));

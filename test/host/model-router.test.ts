@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { AgentEvent, ModelRequest, RouterStrategy } from '../../src/index.js';
 import { agent, createHost, sequential, tool } from '../../src/index.js';
 import { routeByClassifier, routeByMode } from '../../src/models/router.js';
-import { type ScriptEntry, scriptedModel } from '../../src/testing/index.js';
+import { type ScriptEntry, scriptedModel, virtualClock } from '../../src/testing/index.js';
 import { collect, ofType } from '../support/team.js';
 
 const look = tool({
@@ -219,6 +219,71 @@ test('an abort while the router thinks ends the run, and no model is asked', asy
   await reading;
   expect((await run.result).reason).toBe('aborted');
   expect(model.requests).toHaveLength(0);
+});
+
+test('a strategy that hangs is passed over after 30 s, told in words, its signal fired; the next one decides', async () => {
+  const clock = virtualClock();
+  const models = { own: scriptedModel([]), big: scriptedModel([says('big')]) };
+  const reasons: unknown[] = [];
+  let late: Promise<unknown> | undefined;
+  const hangs: RouterStrategy = {
+    name: 'hangs',
+    route({ signal, ask, request }) {
+      return new Promise(() => {
+        signal.addEventListener('abort', () => {
+          reasons.push((signal.reason as Error).message);
+          late = ask('own', request).catch((thrown: Error) => thrown.message);
+        });
+      });
+    },
+  };
+  await using host = createHost({ models, clock, router: [hangs, () => 'big'] });
+  const run = host.run(worker, 'go');
+  const reading = collect(run);
+  await clock.advance(29_999);
+  expect(reasons).toEqual([]);
+  await clock.advance(1);
+  const events = await reading;
+  expect(reasons).toEqual(['it gave no answer within 30 s']);
+  expect(await late).toBe('it gave no answer within 30 s');
+  expect(kinds(events, 'notice')).toMatchObject([
+    {
+      data: {
+        code: 'ROUTER_FAILED',
+        text: 'the strategy "hangs" was passed over: it gave no answer within 30 s',
+      },
+    },
+  ]);
+  expect((await run.result).text).toBe('big');
+});
+
+test('a classifier whose model hangs is passed over; one that waits for its turn is waited for', async () => {
+  const clock = virtualClock();
+  const slow = scriptedModel([{ text: 'own', delayMs: 600_000 }], { clock });
+  const router = routeByClassifier({ model: 'slow', choices: { own: 'all' } });
+  await using host = createHost({ models: { own: scriptedModel([says('x')]), slow }, clock, router });
+  const run = host.run(worker, 'go');
+  const reading = collect(run);
+  for (let at = 0; at < 4; at++) await clock.advance(10_000);
+  expect(kinds(await reading, 'notice')).toMatchObject([{ data: { code: 'ROUTER_FAILED' } }]);
+  expect((await run.result).text).toBe('x');
+
+  const busy = scriptedModel(
+    (request: ModelRequest) => {
+      return request._meta?.purpose === 'classify' ? { text: 'busy' } : { text: 'done', delayMs: 50_000 };
+    },
+    { clock },
+  );
+  const queued = routeByClassifier({ model: 'busy', choices: { busy: 'all' } });
+  await using narrow = createHost({ models: { own: busy, busy }, clock, router: queued, limits: { concurrency: 1 } });
+  const runs = [narrow.run(worker, 'one'), narrow.run(worker, 'two'), narrow.run(worker, 'three')];
+  let isDone = false;
+  const all = Promise.all(runs.map((one) => collect(one))).finally(() => {
+    isDone = true;
+  });
+  while (!isDone) await clock.advance(10_000);
+  expect((await all).flatMap((events) => kinds(events, 'notice'))).toEqual([]);
+  for (const one of runs) expect((await one.result).text).toBe('done');
 });
 
 test('a router of another form is refused when the host is made', () => {

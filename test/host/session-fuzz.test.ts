@@ -225,6 +225,7 @@ test('whatever a consumer does when: the log is valid at every moment, every req
                 reading = undefined;
                 break;
               case 'steer':
+                if (one.action === undefined && one.message === undefined) break;
                 session.steer({
                   ...(one.action !== undefined && { action: one.action }),
                   ...(one.message !== undefined && { message: one.message }),

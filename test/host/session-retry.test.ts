@@ -95,6 +95,16 @@ test('B103: nothing usable is asked for once more after 500 ms, then it is an er
   const nothing: ModelResponse[][] = [
     [{ content: [], finishReason: 'malformed' }],
     [{ content: [], finishReason: 'stop' }],
+    [{ content: [{ type: 'text', text: '' }], finishReason: 'stop' }],
+    [
+      {
+        content: [
+          { type: 'text', text: '' },
+          { type: 'thought', thought: 'hm' },
+        ],
+      },
+      { content: [], finishReason: 'stop' },
+    ],
     [{ content: [{ type: 'thought', thought: 'hm' }], finishReason: 'stop' }],
     [{ content: [{ type: 'thought', thought: 'hm' }], finishReason: 'malformed' }],
   ];
@@ -112,7 +122,7 @@ test('B103: nothing usable is asked for once more after 500 ms, then it is an er
     expect(ofType(events, 'error')).toMatchObject([{ code: 'MALFORMED_RESPONSE' }]);
     expect((await one.result).reason).toBe('failed');
     const messages = ofType(events, 'message').filter((event) => event.role === 'agent');
-    expect(messages.every((event) => event.content.length > 0)).toBe(true);
+    expect(messages.every((event) => event.content.some((part) => part.type === 'thought'))).toBe(true);
     await host.close();
     const better = playing(stream, [{ content: [{ type: 'text', text: 'fine' }], finishReason: 'stop' }]);
     expect((await run(better.model)).result).toMatchObject({ ok: true, text: 'fine' });

@@ -39,6 +39,21 @@ test('a snapshot as sessionRef is a session of its own with that past, in anothe
   await other.host.close();
 });
 
+test('the copy is for the user of the source only; of a snapshot, for whoever makes it', async () => {
+  const { host, store, sessionId } = await spoken();
+  const own = host.session(leaf('a'), { userId: 'ann' });
+  await readAll(own.stream(say('hers')).stream);
+  const refused = host.session(leaf('a'), { userId: 'bob' });
+  const fork = { sessionRef: own.sessionId, forkSession: true };
+  expect(await refusalOf(refused.stream(say('two'), fork).stream)).toBe('SESSION_NOT_FOUND');
+  expect((await host.list()).map(({ id }) => id).sort()).toEqual([sessionId, own.sessionId].sort());
+  const snapshot = await (await store.load(sessionId)).snapshot();
+  const copy = host.session(leaf('a'), { userId: 'bob' });
+  await readAll(copy.stream(say('two'), { sessionRef: snapshot }).stream);
+  expect((await store.load(copy.sessionId)).head?.metadata.userId).toBe('bob');
+  await host.close();
+});
+
 test('what is no source is refused, and nothing is made', async () => {
   const { host, store, sessionId } = await spoken();
   const session = () => host.session(leaf('a'));

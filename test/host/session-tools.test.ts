@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import type { ToolSession } from '../../src/contracts/index.js';
-import { agent, createHost, sequential, type TroupeError, tool } from '../../src/index.js';
+import { agent, createHost, memoryStore, sequential, type TroupeError, tool } from '../../src/index.js';
 import { scriptedModel } from '../../src/testing/index.js';
 import { collect, ofType } from '../support/team.js';
 import { calls, textOf } from './tool-desk.js';
@@ -21,6 +21,33 @@ test('a function makes a tool for each session', async () => {
   expect(await answersOf(host.run(desk, 'go', { sessionId: 'one', userId: 'ann' }))).toEqual(['one ann desk']);
   expect(await answersOf(host.run(desk, 'go', { sessionId: 'two' }))).toEqual(['two local desk']);
   expect(made).toHaveBeenCalledTimes(2);
+});
+
+test('a session goes on for its own user only, and so do its tools', async () => {
+  const store = memoryStore();
+  const made = vi.fn(({ userId }: ToolSession) => say('who', userId));
+  const desk = agent({ name: 'desk', tools: ['who'] });
+  {
+    await using host = createHost({ models: models(['who']), tools: [made], store });
+    expect(await answersOf(host.run(desk, 'go', { sessionId: 'one', userId: 'ann' }))).toEqual(['ann']);
+  }
+  await using host = createHost({ models: models(['who'], ['who']), tools: [made], store });
+  const refused = (userId?: string) =>
+    host.run(desk, 'go', { sessionId: 'one', ...(userId !== undefined && { userId }) }).result.catch((e) => e);
+  for (const userId of ['bob', undefined])
+    expect(await refused(userId)).toMatchObject({
+      code: 'SESSION_NOT_FOUND',
+      message: expect.stringContaining(`user "${userId ?? 'local'}" has no session "one"`),
+    });
+  expect(await answersOf(host.run(desk, 'go', { sessionId: 'one', userId: 'ann' }))).toEqual(['ann']);
+  const resumed = await host.resume('one', { agent: desk });
+  expect((await resumed.result).ok).toBe(true);
+  expect(made.mock.lastCall?.[0].userId).toBe('ann');
+  await using plain = createHost({ models: models(['who']), tools: [say('who', 'nobody')], store });
+  expect(await plain.run(desk, 'go', { sessionId: 'one', userId: 'bob' }).result.catch((e) => e.code)).toBe(
+    'SESSION_NOT_FOUND',
+  );
+  expect(await answersOf(plain.run(desk, 'go', { sessionId: 'one' }))).toEqual(['nobody']);
 });
 
 test('a toolset has tools for each session, shared by its whole team, and is closed with it, once', async () => {

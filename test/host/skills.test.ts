@@ -246,3 +246,27 @@ test.each([
 ])('%s are told when the agent is made', (_, skills, message) => {
   expect(() => agent({ name: 'one', skills })).toThrow(message);
 });
+
+test('an agent that takes no tools of a host is told of once: the skills that it is given do not reach it', async () => {
+  await using folder = await folderOf({ 'greet/SKILL.md': skillText('greet') });
+  await using host = createHost({
+    policy: [{ rules: [{ toolName: 'far', decision: 'allow', context: { opaque: true } }] }],
+  });
+  for (const [capabilities, count] of [
+    [['streaming'], 1],
+    [['streaming', 'host_tool_execution'], 0],
+  ] as const) {
+    host.registerExecutor(`own_${count}`, () => ({
+      opaque: true,
+      capabilities,
+      turn: () => Promise.resolve({ reason: 'completed' }),
+    }));
+    const skills = [join(folder.path, 'greet')];
+    const far = agent({ name: 'far', executor: `own_${count}`, capabilities: [], skills });
+    const events = await collect(host.run(sequential({ name: 'both', children: [far] }), 'go'));
+    const said = ofType(events, 'custom').filter(({ data }) => Object(data).code === 'NOT_OFFERED');
+    expect(said.map(({ data }) => Object(data).text)).toEqual(
+      Array(count).fill('far runs its own tools: the skills that it is given here do not reach it'),
+    );
+  }
+});

@@ -395,3 +395,15 @@ test('progress that is no JSON, or no part, is not shown', async () => {
   const shown = ofType(events, 'tool_update').filter(({ status }) => status === undefined);
   expect(shown.map(({ data, content }) => ({ data, content }))).toEqual([{ data: { seen: 1 } }]);
 });
+
+test.each([
+  [{ llmContent: [], displayContent: [null] }, 'displayContent must be a list of content parts'],
+  [{ llmContent: [], tailCalls: [null] }, 'tailCalls must be a list of calls, { name, args }'],
+  [{ llmContent: [], isError: 'no' }, 'isError must be true or false'],
+  [{ llmContent: [{ type: 'text', text: 'x' }], errorType: 7 }, 'errorType must be a text'],
+])('a result whose fields are none of a result’s is an error that says which (%#)', async (result, words) => {
+  const { responses, result: end } = await runDesk({ own: [makes(() => result)], script });
+  expect(responses).toMatchObject([{ isError: true, errorType: 'execution_failed' }]);
+  expect(textOf(responses[0])).toContain(words);
+  expect(end.ok).toBe(true);
+});

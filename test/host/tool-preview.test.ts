@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import type { ToolDefinition, ToolPreview } from '../../src/contracts/index.js';
 import { expectNoLeaks, virtualClock } from '../../src/testing/index.js';
-import { deferred, settle } from '../support/team.js';
+import { deferred, ofType, settle } from '../support/team.js';
 import { calls, runDesk } from './tool-desk.js';
 
 type Preview = NonNullable<ToolDefinition['preview']>;
@@ -20,7 +20,46 @@ test('a question shows the diff that the tool makes of the arguments', async () 
   const preview = vi.fn((args: { text: string }) => Promise.resolve({ diff: `+${args.text}\n` }));
   const { questions } = await runDesk({ own: [saving(preview)], script, answer: accept });
   expect(questions[0]?.context).toMatchObject({ diff: '+x\n' });
-  expect(preview).toHaveBeenCalledTimes(1);
+  // Before the question, and when it is answered.
+  expect(preview).toHaveBeenCalledTimes(2);
+});
+
+test.each<[string, unknown, unknown]>([
+  ['another change', { diff: '@@ -1,1 +1,1 @@\n-a\n+x\n' }, { diff: '@@ -1,1 +1,1 @@\n-b\n+x\n' }],
+  ['a change that was none', { problem: 'a does not stand there' }, { diff: '+x\n' }],
+  ['none any more', { diff: '+x\n' }, { problem: 'a does not stand there' }],
+])('an answer that comes when it would be about %s is void: it is asked again', async (_, then, now) => {
+  const shown = [then, now, now];
+  const execute = vi.fn(() => 'saved');
+  const { questions, events } = await runDesk({
+    own: [saving(() => shown.shift(), execute)],
+    script,
+    answer: ({ followUpTo }) => (followUpTo === undefined ? accept : { action: 'decline' }),
+  });
+  expect(questions.map(({ context }) => context)).toMatchObject([then, now]);
+  expect(questions[1]?.followUpTo).toBe(questions[0]?.requestId);
+  expect(execute).not.toHaveBeenCalled();
+  expect(ofType(events, 'custom').map(({ data }) => data)).toContainEqual(
+    expect.objectContaining({ code: 'APPROVAL_VOID' }),
+  );
+});
+
+test('the same change at another place of its file is still what was approved', async () => {
+  const shown = [{ diff: '@@ -1,1 +1,1 @@\n-a\n+x\n' }, { diff: '@@ -9,1 +9,1 @@\n-a\n+x\n' }];
+  const { questions, responses } = await runDesk({ own: [saving(() => shown.shift())], script, answer: accept });
+  expect(questions).toHaveLength(1);
+  expect(responses[0]?.isError).toBeUndefined();
+});
+
+test('what would change something else at every answer is given up at the fourth', async () => {
+  let times = 0;
+  const execute = vi.fn(() => 'saved');
+  const preview = () => ({ diff: `+${++times}\n` });
+  const { questions, responses } = await runDesk({ own: [saving(preview, execute)], script, answer: accept });
+  expect(questions).toHaveLength(4);
+  expect(execute).not.toHaveBeenCalled();
+  expect(responses[0]).toMatchObject({ isError: true, errorType: 'declined' });
+  expect(JSON.stringify(responses[0]?.llmContent)).toContain('is not what was shown any more');
 });
 
 test('a call that nobody is asked about is not previewed', async () => {
@@ -89,6 +128,9 @@ test('a preview that never settles is given up after 5 s, and its signal fires',
   await clock.advance(4_999);
   expect(seen?.aborted).toBe(false);
   await clock.advance(1);
+  // It is looked at once more when the answer has come.
+  await vi.waitFor(() => expect(seen?.aborted).toBe(false));
+  await clock.advance(5_000);
   const { questions } = await ended;
   expect(seen?.aborted).toBe(true);
   expect(questions[0]?.context).toMatchObject({

@@ -338,7 +338,7 @@ describe('one agent', () => {
     expect(problems).toEqual([
       'a.constraints.maxTurns: must be a whole number from 1, not NaN',
       'a.constraints.maxLlmCalls: must be a whole number from 1, not 2.5',
-      'a.constraints.maxTimeMinutes: must be a number from 0, not -1',
+      'a.constraints.maxTimeMinutes: must be a number of minutes above 0, not -1',
       'a.constraints.maxBudgetUsd: must be a number from 0, not Infinity',
       'a.constraints.graceTurn: must be true or false, not yes',
       expect.stringContaining(

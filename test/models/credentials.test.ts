@@ -46,6 +46,27 @@ function tokens() {
 const sentTokens = (from: number) => server.requests.slice(from).map((request) => request.headers.authorization);
 
 describe.each(providers)('%s', (_, make, answer) => {
+  test('a provider that repeats a credential in an error is not quoted with it, be it of a response or of a stream', async () => {
+    const secrets = ['own-form-of-a-key-1', 'sid=of-a-session-22', 'goog-key-333333'];
+    const headers = async () => ({
+      authorization: `Bearer ${secrets[0]}`,
+      cookie: String(secrets[1]),
+      'x-goog-api-key': String(secrets[2]),
+    });
+    const error = { code: 400, status: 'INVALID_ARGUMENT', message: `bad credentials: ${secrets.join(', ')}` };
+    for (const reply of [
+      { status: 400, headers: json, chunks: [JSON.stringify({ error })] },
+      { chunks: [sse({ error })] },
+    ]) {
+      server.answer(reply);
+      await using host = createHost({ models: { own: make({ baseUrl: `${server.url}/v1`, headers }) } });
+      const run = host.run(agent({ name: 'a', model: 'own' }), 'go');
+      const events = await collect(run);
+      expect((await run.result).data.message).toBe('bad credentials: [secret], [secret], [secret]');
+      for (const secret of secrets) expect(JSON.stringify(events)).not.toContain(secret);
+    }
+  });
+
   test('a 401 asks for new headers once, and the session goes on as if nothing had been', async () => {
     const { headers, asked } = tokens();
     const before = server.requests.length;

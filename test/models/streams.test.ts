@@ -236,6 +236,15 @@ describe.each(providers)('$name', (provider) => {
     }
   });
 
+  test('a web page in place of an answer says so, and is not tried again; events under that name are read', async () => {
+    const headers = { 'content-type': 'text/html; charset=utf-8' };
+    const page = await of({ headers, chunks: ['<!doctype html>\n<html><body>Sign in</body></html>'] });
+    expect(page).toMatchObject({ increments: [], error: { code: 'NOT_FOUND', retryable: false } });
+    expect(page.error?.message).toMatch(/web page.*127\.0\.0\.1.*base URL/);
+    const answer = await of({ headers, chunks: [sse(text('a', true))] });
+    expect(answer.error).toBeUndefined();
+  });
+
   test('a server that cannot be reached is UNAVAILABLE', async () => {
     const gone = await scriptedServer();
     await gone.close();

@@ -29,6 +29,16 @@ test('whoever imports the package loads one file of ours', () => {
   expect(imports('core.js')).toEqual([]);
 });
 
+test('every statement begins a line: an error that nobody catches shows that line, not a whole file', () => {
+  const dist = join(root, 'dist');
+  const files = readdirSync(dist, { recursive: true, encoding: 'utf8' }).filter(
+    (name) => name.endsWith('.js') && !/[\\/]web[\\/]/.test(name),
+  );
+  const lines = files.flatMap((name) => readFileSync(join(dist, name), 'utf8').split('\n'));
+  expect(lines.filter((line) => /\bthrow\b/.test(line) && line.length > 2_000)).toEqual([]);
+  expect(lines.filter((line) => line.length > 20_000)).toEqual([]);
+});
+
 test('no any is written in what users see', () => {
   const found = surface.declarations.filter((each) => each.usesAny).map((each) => `${each.file}: ${each.name}`);
   expect(found).toEqual([]);

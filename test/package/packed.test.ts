@@ -57,6 +57,17 @@ test('the types of every entry point hold in a strict project of a user', () => 
   ).toBe('');
 });
 
+test('the types hold for whoever names no library of types, `await using` included', () => {
+  writeFileSync(
+    join(project.folder, 'plain.mts'),
+    "import { createHost } from 'troupe';\nawait using host = createHost();\nexport const { close } = host;\n",
+  );
+  const options = ['--strict', '--noEmit', '--module', 'nodenext', '--target', 'es2022', 'plain.mts', '--ignoreConfig'];
+  expect(
+    problemsOf(() => execFileSync(process.execPath, [tsc, ...options], { cwd: project.folder, stdio: 'pipe' })),
+  ).toBe('');
+});
+
 test('importing changes nothing: no output, no new globals, nothing left running', () => {
   const added = project.run(`
     const before = new Set(Reflect.ownKeys(globalThis));

@@ -315,7 +315,11 @@ async function live(world: World, store: SessionProvider, sessionId: string): Pr
   });
   if (plan.concurrency !== undefined) await warmUp(host);
   const outcome = await Promise.race([crashed, play(world, host, team, sessionId).catch(closedEarly(shared))]);
-  if ((await Promise.race([crashed, Promise.all(world.pending)])) === 'crashed') return 'crashed';
+  // What is done while one of them is waited for is waited for, too.
+  for (let count = -1; count !== world.pending.length; ) {
+    count = world.pending.length;
+    if ((await Promise.race([crashed, Promise.all(world.pending)])) === 'crashed') return 'crashed';
+  }
   if (outcome === 'crashed') return outcome;
   if ((await Promise.race([crashed, host.close()])) === 'crashed') return 'crashed';
   await Promise.resolve();

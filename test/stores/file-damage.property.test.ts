@@ -1,3 +1,4 @@
+import { crc32 } from 'node:zlib';
 import { expect, test } from 'vitest';
 import type { AgentEvent, SessionHandle } from '../../src/contracts/index.js';
 import { fileStore, type StoreNotice } from '../../src/stores/file.js';
@@ -158,4 +159,95 @@ test('a record that a crash joined to the next is read, as is that', async () =>
   const handle = await fileStore({ dir: '/store', files }).load('s1');
   expect(await readAll(handle)).toEqual(bySeq(appended));
   expect(handle.gaps).toMatchObject([{ line: 5, lines: 1 }]);
+});
+
+const sound = (rest: string) => `{"crc":"${crc32(rest).toString(16).padStart(8, '0')}",${rest}\n`;
+
+test('a record at a position that no event has is damage, however sound its checksum', async () => {
+  const reason = 'no position that an event can have';
+  for (const seq of ['0', '-3', '2.5', '1e3', '99999999999999999999', '"3"']) {
+    const { files } = await written();
+    const text = files.text(LOG);
+    const end = text.indexOf('\n', text.indexOf('"seq":2')) + 1;
+    for (const rest of [`"seq":${seq},"event":${JSON.stringify(note(3))}}`, `"reserve":${seq}}`]) {
+      files.put(LOG, text.slice(0, end) + sound(rest) + text.slice(end));
+      const store = fileStore({ dir: '/store', files });
+      const handle = await store.load('s1');
+      expect(handle.gaps, rest).toEqual([{ kind: 'damaged', afterSeq: 2, line: 4, lines: 1, reason }]);
+      expect(handle.head, rest).toMatchObject({ lastSeq: 9, reservedSeq: 9, eventCount: 5 });
+      expect(await readAll(handle), rest).toEqual(bySeq(appended));
+      await expect(handle.append(note(20)), rest).rejects.toMatchObject({ code: 'SESSION_DAMAGED' });
+    }
+  }
+});
+
+test('an event is read at the position that its record gives it', async () => {
+  const { files } = await written();
+  const forged = { ...note(20), seq: 1e9 };
+  files.put(LOG, files.text(LOG) + sound(`"seq":20,"event":${JSON.stringify(forged)}}`));
+  expect((await readAll(await fileStore({ dir: '/store', files }).load('s1'))).at(-1)).toEqual(note(20));
+});
+
+test('a sound record that holds no event is SESSION_DAMAGED to whoever reads it', async () => {
+  for (const event of ['null', '7', '{"id":']) {
+    const { files } = await written();
+    files.put(
+      LOG,
+      files.text(LOG).replace(/(\n[^\n]*"seq":2,)/, `\n${sound(`"seq":1,"event":${event}}`).trimEnd()}$1`),
+    );
+    files.put(LOG, files.text(LOG) + sound(`"seq":30,"event":${event}}`));
+    const reading = fileStore({ dir: '/store', files }).load('s1').then(readAll);
+    await expect(reading, event).rejects.toMatchObject({ code: 'SESSION_DAMAGED' });
+  }
+});
+
+test('a session whose header is lost, and what was said of it, is listed as damaged: to its application, to no user', async () => {
+  const { files } = await written();
+  const own = fileStore({ dir: '/store', files });
+  const other = await own.create('desk', { id: 's2', appName: 'shop', userId: 'ann' });
+  await other.append(note(1));
+  await other.close();
+  const path = LOG.replace('s1', 's2');
+  for (const id of ['s1', 's2']) {
+    const log = LOG.replace('s1', id);
+    files.put(log, files.text(log).replace('"troupe"', '"trouqe"'));
+    await files.unlink(log.replace('log.jsonl', 'summary.json'));
+  }
+  const store = fileStore({ dir: '/store', files });
+  const damage = 'its header is lost, whose it was is not known; a part of its log cannot be read';
+  for (const scope of [undefined, { appName: 'shop' }, { appName: 'elsewhere' }]) {
+    const listed = await store.list(undefined, scope);
+    expect(listed.map(({ id, eventCount, damage }) => [id, eventCount, damage])).toEqual([
+      ['s1', 5, damage],
+      ['s2', 1, damage],
+    ]);
+  }
+  for (const userId of ['ann', 'bob']) expect(await store.list(undefined, { appName: 'shop', userId })).toEqual([]);
+  await store.repair('s2');
+  expect(files.text(path)).toContain('"isLost":true');
+  expect((await store.list()).map(({ id, damage }) => [id, damage])).toEqual([
+    ['s1', damage],
+    ['s2', 'its header is lost, whose it was is not known'],
+  ]);
+});
+
+test('a handle of a deleted session writes nothing into one that took its name, its inode and its size', async () => {
+  const disk = virtualFiles();
+  const files = { ...disk, facts: async (fd: number) => ({ ...(await disk.facts(fd)), ino: 7 }) };
+  const store = fileStore({ dir: '/store', files });
+  for (const isWritten of [false, true]) {
+    const made = await store.create('desk', { id: 's1' });
+    if (isWritten) await made.append(note(1));
+    await made.close();
+    const handles = [made, await store.load('s1')];
+    await store.delete('s1');
+    const anew = await store.create('desk', { id: 's1' });
+    if (isWritten) await anew.append(note(1));
+    await anew.close();
+    for (const handle of handles) {
+      await expect(handle.append(note(2))).rejects.toMatchObject({ code: 'SESSION_STALE' });
+    }
+    expect(await readAll(await store.load('s1'))).toEqual(isWritten ? [note(1)] : []);
+    await store.delete('s1');
+  }
 });

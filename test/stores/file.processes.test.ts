@@ -1,11 +1,11 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { AgentEvent, SessionHandle } from '../../src/contracts/index.js';
-import { fileStore } from '../../src/stores/file.js';
+import { fileStore, type StoreNotice } from '../../src/stores/file.js';
 import { root } from '../architecture/import-graph.js';
 import '../support/process-limit.js';
 
@@ -122,5 +122,32 @@ test('of many who want the lock of a dead process one gets it', async () => {
     for (const one of taken)
       if (one.status === 'rejected') expect(one.reason).toMatchObject({ code: 'SESSION_LOCKED' });
     await Promise.all(handles.map((handle) => handle.close()));
+  }
+});
+
+test('what stands where a file should, and is none, is skipped or read past; nobody waits for a pipe', async () => {
+  const notices: StoreNotice[] = [];
+  const store = fileStore({ dir, onNotice: (notice) => notices.push(notice) });
+  for (const id of ['whole', 'pipe', 'folder', 'summary-pipe', 'summary-folder']) {
+    const handle = await store.create('desk', { id });
+    await handle.append(note(1));
+    await handle.close();
+  }
+  const at = (id: string, file: string) => join(dir, 'sessions', id, file);
+  for (const path of [at('pipe', 'log.jsonl'), at('summary-pipe', 'summary.json')]) {
+    await rm(path);
+    execFileSync('/bin/sh', ['-c', 'mkfifo "$0"', path]);
+  }
+  for (const path of [at('folder', 'log.jsonl'), at('summary-folder', 'summary.json')]) {
+    await rm(path);
+    await mkdir(path);
+  }
+  expect((await store.list()).map(({ id }) => id).sort()).toEqual(['summary-folder', 'summary-pipe', 'whole']);
+  expect(notices.map(({ sessionId }) => sessionId).sort()).toEqual(['folder', 'pipe']);
+  for (const id of ['pipe', 'folder']) {
+    await expect(store.load(id)).rejects.toMatchObject({
+      code: 'SESSION_NOT_FOUND',
+      message: `no session "${id}": its log is no file`,
+    });
   }
 });

@@ -504,3 +504,12 @@ test('a store whose sessions are closed holds no process open', async () => {
     await rm(place, { recursive: true });
   }
 });
+
+test('a folder that no system makes is a clear error, at once', async () => {
+  for (const place of ['/proc/troupe-store', '/proc/self/troupe/store', '/dev/null/store']) {
+    await expect(fileStore({ dir: place }).create('desk', { id: 's1' }), place).rejects.toMatchObject({
+      message: expect.stringContaining('session "s1" cannot be made'),
+    });
+    expect(await fileStore({ dir: place }).list()).toEqual([]);
+  }
+});

@@ -1,6 +1,7 @@
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Request } from 'playwright-core';
 import { agent, createHost, type HostOptions, sequential, tool } from 'troupe';
 import type { AgentDefinition } from 'troupe/contracts';
 import { fileStore } from 'troupe/stores/file';
@@ -180,6 +181,43 @@ describe.skipIf(noBrowser !== undefined)(
         'running',
         'ended',
       ]);
+    });
+
+    test('a page that nobody sees holds no connection, its title says who waits, and it has missed nothing once it is seen', async () => {
+      const danger = tool({ name: 'danger', description: 'd', parameters: { type: 'object' }, execute: () => 'done' });
+      const team = agent({ name: 'a', tools: [danger] });
+      const call = { toolCalls: [{ name: 'danger', args: {} }] };
+      const host = newHost(team, { a: [{ text: 'before' }, call, { text: 'after' }] });
+      const { sessionId } = await host.run(team, 'go').result;
+      const { url } = await host.inspectServer();
+      const { page } = browser;
+      const held = new Set<string>();
+      const pathOf = (address: string) => new URL(address).pathname;
+      page.on('request', (request) => {
+        if (pathOf(request.url()).endsWith('/stream')) held.add(pathOf(request.url()));
+      });
+      const drop = (request: Request) => void held.delete(pathOf(request.url()));
+      page.on('requestfinished', drop);
+      page.on('requestfailed', drop);
+      const turn = (state: string) =>
+        page.evaluate(`Object.defineProperty(document, 'visibilityState', { get: () => '${state}', configurable: true });
+          document.dispatchEvent(new Event('visibilitychange'))`);
+      await openSession(url, sessionId);
+      await expect.poll(() => held.size).toBe(2);
+      await turn('hidden');
+      await expect.poll(() => held.size).toBe(0);
+      const run = host.run(team, 'more', { sessionId });
+      const reading = (async () => {
+        for await (const _ of run);
+      })();
+      await expect.poll(() => page.title(), { timeout: 20_000 }).toBe('(1) Troupe Studio');
+      expect(held.size).toBe(0);
+      await turn('visible');
+      await page.locator('.card').getByRole('button', { name: 'Allow once' }).click();
+      await page.locator('.message').getByText('after').waitFor();
+      await reading;
+      expect(browser.complaints).toEqual([]);
+      for (const name of ['request', 'requestfinished', 'requestfailed'] as const) page.removeAllListeners(name);
     });
 
     test('without a token there is no page; with one that is no more it says what to do', async () => {

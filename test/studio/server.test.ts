@@ -56,7 +56,7 @@ async function listen(
   const events: AgentEvent[] = [];
   const steps: MachineStep[] = [];
   const names: string[] = [];
-  const ids: number[] = [];
+  const eventIds: string[] = [];
   let text = '';
   const decoder = new TextDecoder();
   for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
@@ -71,14 +71,14 @@ async function listen(
       text = text.slice(end + 2);
       if (lines.event === undefined) continue;
       names.push(lines.event);
-      if (lines.id !== undefined) ids.push(Number(lines.id));
+      if (lines.id !== undefined) eventIds.push(lines.id);
       if (lines.event === 'events') events.push(...(JSON.parse(lines.data ?? '[]') as AgentEvent[]));
       if (lines.event === 'states') steps.push(...(JSON.parse(lines.data ?? '[]') as MachineStep[]));
     }
     if (until(events, names, steps)) break;
   }
   leaving.abort();
-  return { events, names, steps, ids };
+  return { events, names, steps, eventIds };
 }
 
 const hasEnded = (events: AgentEvent[]) =>
@@ -188,6 +188,27 @@ test('whoever comes back with the last id misses nothing, and hears nothing twic
   for (const event of log) if (event.type !== 'message') expect(logged.has(event.id)).toBe(true);
 });
 
+test('an id that a stream of another session gave is refused, also where both are in one host', async () => {
+  const one = await studio(leaf('a'), { a: [{ text: 'the secret of A' }, { text: 'B' }] });
+  const first = await one.host.run(leaf('a'), 'go').result;
+  const second = await one.host.run(leaf('a'), 'go').result;
+  const { eventIds } = await listen(one, first.sessionId, hasEnded);
+  const ask = async (sessionId: string, id: string) => {
+    const leaving = new AbortController();
+    const headers = { authorization: `Bearer ${one.token}`, 'last-event-id': id };
+    const url = new URL(`/api/sessions/1/${sessionId}/stream`, one.base);
+    const response = await fetch(url, { headers, signal: leaving.signal });
+    const refusal = response.ok ? undefined : ((await response.json()) as unknown);
+    leaving.abort();
+    return refusal;
+  };
+  const refused = { code: 'INVALID_OPTION', message: expect.stringContaining('no event of this session') };
+  for (const id of [...eventIds, `${first.sessionId}:1`, ':1', 'x', '-1', '1.5', '1e3', '9'.repeat(30)])
+    expect(await ask(second.sessionId, id), id).toEqual(refused);
+  for (const id of [...eventIds, `${first.sessionId}:0`, '3', ''])
+    expect(await ask(first.sessionId, id)).toBe(undefined);
+});
+
 test('a stored session is read in pages, and the pages are the log', async () => {
   const team = loop({ name: 'l', maxIterations: 6, children: [leaf('a')] });
   const one = await studio(team, { a: Array.from({ length: 6 }, () => ({ text: 'x' })) });
@@ -284,6 +305,32 @@ test('a session is forked, goes on with another message, and taken back; who wat
   expect(third.names).not.toContain('resync');
   expect(JSON.stringify(third.events)).toContain('other');
   expect(JSON.stringify(third.events)).not.toContain('more');
+});
+
+test('a message to a session whose run broke off is refused in words, and its run can be gone on with', async () => {
+  const stuck = tool({
+    name: 'stuck',
+    description: 's',
+    parameters: { type: 'object' },
+    annotations: { readOnly: true },
+    execute: (_args, { signal }) =>
+      new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true })),
+  });
+  const one = await studio(agent({ name: 'a', tools: [stuck] }), {
+    a: [{ toolCalls: [{ name: 'stuck', args: {} }] }, { text: 'went on' }],
+  });
+  const first = await one.command({ command: 'start', agent: 'a', input: 'go' });
+  const hasBegun = (events: AgentEvent[]) => events.some((event) => event.type === 'tool_request');
+  await listen(one, first.sessionId, hasBegun);
+  const { sessionId: session } = await one.command({ command: 'fork', session: first.sessionId });
+  expect(await one.command({ command: 'message', session, input: 'more' })).toMatchObject({
+    status: 400,
+    code: 'SESSION_STALE',
+  });
+  expect(await one.command({ command: 'resume', session })).toMatchObject({ status: 200, sessionId: session });
+  const { events } = await listen(one, session, hasEnded);
+  expect(events.at(-1)).toMatchObject({ reason: 'completed' });
+  await one.command({ command: 'abort', session: first.sessionId });
 });
 
 test('without the token, from a foreign page or under a foreign name: 403 and nothing more', async () => {

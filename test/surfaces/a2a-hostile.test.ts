@@ -2,6 +2,7 @@ import { connect } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import type { AgentDefinition } from '../../src/contracts/index.js';
 import { agent, createHost, type HostOptions, tool } from '../../src/index.js';
+import { OwnTasks } from '../../src/surfaces/a2a/task-store.js';
 import { type A2aServerOptions, serveA2a } from '../../src/surfaces/a2a.js';
 import { type Script, scriptedModel } from '../../src/testing/index.js';
 import { deferred, leaf } from '../support/team.js';
@@ -51,7 +52,8 @@ async function serve(
 interface TaskJson {
   id: string;
   contextId: string;
-  status: { state: string; message?: { parts: { text?: string }[] } };
+  status: { state: string; message?: { parts: { text?: string; data?: { requestId: string } }[] } };
+  history?: unknown[];
   artifacts?: { artifactId: string; parts: { text?: string }[] }[];
 }
 
@@ -163,6 +165,10 @@ test.each([
   ['params that are none', { jsonrpc: '2.0', id: 1, method: 'SendMessage', params: 'x' }],
   ['no message', { jsonrpc: '2.0', id: 1, method: 'SendMessage', params: {} }],
   [
+    'a part that is none',
+    { jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message: { messageId: 'm', parts: [null] } } },
+  ],
+  [
     'parts that are none',
     { jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message: { messageId: 'm', parts: 5 } } },
   ],
@@ -179,7 +185,7 @@ test.each([
   });
   const answer = (await response.json()) as { error?: { message: string } };
   expect(answer.error).toBeDefined();
-  expect(JSON.stringify(answer)).not.toMatch(/node_modules|\.js:|\/src\//);
+  expect(JSON.stringify(answer)).not.toMatch(/node_modules|\.js:|\/src\/|Cannot read/);
   expect((await rpc('SendMessage', say('go'))).result?.task.status.state).toBe('TASK_STATE_COMPLETED');
 });
 
@@ -210,4 +216,119 @@ test('a request that never ends holds nothing up', async () => {
   slow.write(`POST / HTTP/1.1\r\nHost: ${host}\r\nContent-Length: 1000\r\n\r\n{`);
   expect((await rpc('SendMessage', say('go'))).result?.task.status.state).toBe('TASK_STATE_COMPLETED');
   slow.destroy();
+});
+
+/** Asks for two approvals, one after the other. */
+async function twoApprovals() {
+  const ran: unknown[] = [];
+  const danger = tool({ name: 'danger', description: 'Deletes.', execute: (args) => `ran ${ran.push(args)}` });
+  const calls = [
+    {
+      toolCalls: [
+        { name: 'danger', args: {} },
+        { name: 'danger', args: {} },
+      ],
+    },
+    { text: 'done' },
+  ];
+  const served = await serve(agent({ name: 'near', tools: [danger] }), calls);
+  const { id, status } = (await served.rpc('SendMessage', say('go'))).result!.task;
+  let sent = 0;
+  const reply = async (part: object, messageId = `reply ${++sent}`) =>
+    (await served.rpc('SendMessage', { message: { messageId, role: 'ROLE_USER', taskId: id, parts: [part] } })).result!
+      .task.status;
+  return { ...served, ran, status, reply };
+}
+
+const idIn = ({ message }: TaskJson['status']) => message?.parts[1]?.data?.requestId;
+
+test('an answer that names a question which is not open answers no other', async () => {
+  const { status, reply, ran } = await twoApprovals();
+  const first = idIn(status);
+  const made = await reply({ data: { requestId: 'made up', action: 'accept' } });
+  expect(made.message?.parts[0]?.text).toContain('there is no open question made up');
+  expect([made.state, idIn(made)]).toEqual(['TASK_STATE_INPUT_REQUIRED', first]);
+  const second = await reply({ data: { requestId: first, action: 'accept' } });
+  expect(idIn(second)).not.toBe(first);
+  const again = await reply({ data: { requestId: first, action: 'accept' } });
+  expect([again.state, idIn(again)]).toEqual(['TASK_STATE_INPUT_REQUIRED', idIn(second)]);
+  expect((await reply({ data: { requestId: 5, action: 'accept' } })).state).toBe('TASK_STATE_INPUT_REQUIRED');
+  const { state } = await reply({ data: { requestId: idIn(second), action: 'decline' } });
+  expect([state, ran.length]).toEqual(['TASK_STATE_COMPLETED', 1]);
+});
+
+test('a message that is sent once more under its id is heard once: its yes is none to the next question', async () => {
+  const { status, reply, ran } = await twoApprovals();
+  const second = await reply({ text: 'yes' }, 'the first');
+  const again = await reply({ text: 'yes' }, 'the first');
+  expect(idIn(second)).not.toBe(idIn(status));
+  expect([again.state, idIn(again)]).toEqual(['TASK_STATE_INPUT_REQUIRED', idIn(second)]);
+  await reply({ text: 'no' });
+  expect(ran).toHaveLength(1);
+});
+
+test('a second task of a context that works is turned away without a word of what is inside; the context goes on', async () => {
+  const { wait, go } = gated();
+  const near = agent({ name: 'near', tools: [wait] });
+  const script = [{ toolCalls: [{ name: 'wait', args: {} }] }, { text: 'done' }, { text: 'more' }];
+  const { rpc, until } = await serve(near, script);
+  const { id, contextId } = (await rpc('SendMessage', { ...say('go'), ...now })).result!.task;
+  const { status } = (await rpc('SendMessage', say('and', { contextId }))).result!.task;
+  expect(status.state).toBe('TASK_STATE_REJECTED');
+  const words = status.message?.parts[0]?.text;
+  expect(words).toBe(`task ${id} of this context is under way: answer, await or cancel it first`);
+  go();
+  await until(id, 'TASK_STATE_COMPLETED');
+  expect((await rpc('SendMessage', say('then', { contextId }))).result?.task.status.state).toBe('TASK_STATE_COMPLETED');
+});
+
+test.each([
+  ['a stream to a task of nobody', 'SendStreamingMessage', say('x', { taskId: 'nobody’s' }), -32001],
+  ['a task of nobody to watch', 'SubscribeToTask', { id: 'nobody’s' }, -32001],
+  ['a list without a token', 'ListTasks', {}, -32004],
+  [
+    'news where none are sent',
+    'SendMessage',
+    { ...say('x'), configuration: { taskPushNotificationConfig: { url: 'http://127.0.0.1:1/' } } },
+    -32003,
+  ],
+])('%s is refused with the code that the protocol has for it', async (_, method, params, code) => {
+  const { post, model } = await serve(leaf('near'), [{ text: 'hello' }]);
+  const body = await (await post(method, params)).text();
+  expect((JSON.parse(body.replace(/^data: /, '')) as { error: { code: number } }).error.code).toBe(code);
+  expect(model.requests).toHaveLength(0);
+});
+
+test('a task that works takes so many messages and no more; it goes on, and another is not kept out', async () => {
+  const { wait, go } = gated();
+  const script: Script = ({ messages }) =>
+    JSON.stringify(messages).includes('waited') ? { text: 'done' } : { toolCalls: [{ name: 'wait', args: {} }] };
+  const { rpc, until } = await serve(agent({ name: 'near', tools: [wait] }), script);
+  const { id } = (await rpc('SendMessage', { ...say('go'), ...now })).result!.task;
+  const other = (await rpc('SendMessage', { ...say('go'), ...now })).result!.task;
+  const codes: unknown[] = [];
+  for (let at = 0; at < 40; at++)
+    codes.push((await rpc('SendMessage', { ...say(`word ${at}`, { taskId: id }), ...now })).error?.code);
+  expect(codes).toEqual([...Array(31).fill(undefined), ...Array(9).fill(-32004)]);
+  const more = await rpc('SendMessage', { ...say('word', { taskId: other.id }), ...now });
+  expect(more.error).toBeUndefined();
+  go();
+  expect((await until(id, 'TASK_STATE_COMPLETED')).history?.length).toBeGreaterThanOrEqual(32);
+});
+
+test('of what was said in a task the latest 200 messages are kept', async () => {
+  const tasks = new OwnTasks(new Set(), (message) => new Error(message));
+  const context = { user: undefined } as never;
+  const history = Array.from({ length: 300 }, (_, at) => ({ messageId: `${at}` }));
+  await tasks.save({ id: 't', history, artifacts: [] } as never, context);
+  const kept = (await tasks.load('t', context))?.history ?? [];
+  expect([kept.length, kept.at(-1)?.messageId]).toEqual([200, '299']);
+});
+
+test('the name of a bearer token may be written in any case', async () => {
+  const { server } = await serve(leaf('near'), [{ text: 'hello' }], { server: { token: 'right' } });
+  const statuses: number[] = [];
+  for (const authorization of ['bearer right', 'BEARER right', 'Bearer  right', 'Basic right', 'bearerright'])
+    statuses.push((await fetch(server.url, { method: 'POST', headers: { authorization }, body: '{}' })).status);
+  expect(statuses).toEqual([200, 200, 403, 403, 403]);
 });

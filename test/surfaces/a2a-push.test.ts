@@ -109,7 +109,9 @@ test('nothing is sent where it is not permitted, and without permission the card
   const off = await serve([{ text: 'a' }], {});
   const card = (await (await fetch(off.server.cardUrl)).json()) as { capabilities: { pushNotifications?: boolean } };
   expect(card.capabilities.pushNotifications ?? false).toBe(false);
-  const { id } = ((await off.rpc('SendMessage', send(origin))).result as unknown as { task: { id: string } }).task;
+  expect((await off.rpc('SendMessage', send(origin))).error?.code).toBe(-32003);
+  const { message } = send(origin);
+  const { id } = ((await off.rpc('SendMessage', { message })).result as unknown as { task: { id: string } }).task;
   const refused = await off.rpc('CreateTaskPushNotificationConfig', { taskId: id, url: origin });
   expect(refused.error?.code).toBe(-32003);
   const on = await serve([], { push: { origins: ['https://elsewhere.example'] } });

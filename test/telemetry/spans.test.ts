@@ -296,3 +296,47 @@ test('a call of the router is a span of its own, and the call that it leads to s
   expect(chats[1]?.attributes).toHaveProperty(['troupe.routing.latency_ms']);
   expect(JSON.stringify(spans().map(({ attributes }) => attributes))).not.toContain(SECRET);
 });
+
+test('a name that a model made up is no name of a span: it stands, short and on one line, beside it', async () => {
+  const wild = [`look\n\u001b[2J${'x'.repeat(5_000)}`, 'rm -rf /', 'a.lookk', '__proto__'];
+  const team = agent({ name: 'a', tools: [work('look')] });
+  const toolCalls = [...wild, 'look'].map((name) => ({ name, args: {} }));
+  const { spans } = await trace(team, { a: [{ toolCalls }, { text: 'A' }] });
+  const calls = spans().filter(({ name }) => name.startsWith('execute_tool'));
+  expect(calls.map(({ name }) => name).sort()).toEqual([
+    'execute_tool a.look',
+    ...wild.map(() => 'execute_tool unknown'),
+  ]);
+  const names = calls.map(({ attributes }) => String(attributes['gen_ai.tool.name']));
+  expect(names.sort()).toEqual([
+    '__proto__',
+    'a.look',
+    'a.lookk',
+    expect.stringMatching(/^look <U\+001B>\[2Jx{1,50}$/),
+    'rm -rf /',
+  ]);
+  for (const name of names) expect(name.length).toBeLessThanOrEqual(64);
+});
+
+test('tools of the host and children that are tools are known by their names', async () => {
+  const lead = hierarchical({
+    name: 'h',
+    agent: agent({ name: 'lead', tools: ['ask_user'] }),
+    children: [leaf('helper')],
+  });
+  const toolCalls = [
+    { name: 'helper', args: { prompt: 'x' } },
+    { name: 'ask_user', args: { question: '?' } },
+  ];
+  const { spans } = await trace(
+    lead,
+    { lead: [{ toolCalls }, { text: 'L' }], helper: [{ text: 'H' }] },
+    {
+      onEvent: (event, run) => {
+        if (event.type === 'elicitation_request') run.respond(event.requestId, { action: 'decline' });
+      },
+    },
+  );
+  const names = spans().map(({ name }) => name);
+  expect(names).toEqual(expect.arrayContaining(['execute_tool helper', 'execute_tool ask_user']));
+});

@@ -3,6 +3,8 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { promisify } from 'node:util';
 import { afterEach, describe, expect, test } from 'vitest';
+import { agent, createHost, type Host, type HostSession } from '../../src/index.js';
+import { scriptedModel } from '../../src/testing/index.js';
 import { expectNoLeaks } from '../../src/testing/leaks.js';
 import { virtualClock } from '../../src/testing/virtual-clock.js';
 import '../support/process-limit.js';
@@ -183,4 +185,30 @@ describe('what is left is named', () => {
       { ...soon, allow: ['Timeout'] },
     );
   });
+});
+
+test('a session that was left open is a leak, whether its host was made in the action or before it', async () => {
+  const idle = (host: Host) => host.session(agent({ name: 'a' }));
+  const talk = async (session: HostSession) => {
+    for await (const _ of session.stream({ kind: 'message', content: 'go' }).stream);
+  };
+  const made = () => createHost({ models: { scripted: scriptedModel(() => ({ text: 'ok' })) } });
+  const host = made();
+  const left = idle(host);
+  await expect(expectNoLeaks(() => talk(left), soon)).rejects.toThrow('left behind: 1 × open session');
+  await expectNoLeaks(() => left.close(), soon);
+  await expectNoLeaks(async () => {
+    await host.run(agent({ name: 'a' }), 'go').result;
+    const another = idle(host);
+    await talk(another);
+    await another.close();
+  }, soon);
+  let inside: Host | undefined;
+  const leaking = expectNoLeaks(async () => {
+    inside = made();
+    await talk(idle(inside));
+  }, soon);
+  await expect(leaking).rejects.toThrow('1 × open session');
+  await expectNoLeaks(() => inside!.close());
+  await host.close();
 });

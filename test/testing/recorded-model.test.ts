@@ -109,3 +109,47 @@ test('a recording that cannot be written fails the call, saying why', async () =
   const { result } = await runWith(model, leaf('a') as never);
   expect(result.data).toMatchObject({ code: 'RECORDING_FAILED' });
 });
+
+test('a run that was stopped in the middle of an answer is replayed as it was, up to the same stop and beyond', async () => {
+  const file = join(folder, 'stopped.jsonl');
+  const play = async (model: ModelInterface, stops = true) => {
+    await using host = createHost({ models: { scripted: model } });
+    const session = host.session(agent({ name: 'a' }));
+    const { stream, controller } = session.stream({ kind: 'message', content: 'go' });
+    const events: AgentEvent[] = [];
+    for await (const event of stream) {
+      events.push(event);
+      if (stops && event.type === 'message' && event.role === 'agent') controller.abort('enough');
+    }
+    for await (const event of session.stream({ kind: 'message', content: 'more' }).stream) events.push(event);
+    return events;
+  };
+  const endless: ModelInterface = {
+    ...scriptedModel([]),
+    async *generateStream({ messages, signal }) {
+      yield { content: [{ type: 'text', text: `${messages.length} said` }] };
+      if (messages.length > 1) return yield { content: [], finishReason: 'stop' };
+      await new Promise((_, reject) => signal?.addEventListener('abort', () => reject(new Error('cut'))));
+    },
+  };
+  const first = await play(recordModel(endless, { file }));
+  const ends = (events: AgentEvent[]) => events.flatMap((event) => (event.type === 'stream_end' ? [event.reason] : []));
+  expect(ends(first)).toEqual(['aborted', 'completed']);
+  const replayed = replayModel({ file });
+  expect(told(await play(replayed))).toEqual(told(first));
+  replayed.assertConsumed();
+});
+
+test('a model that says what its calls cost does so when it is recorded, and when it is replayed', async () => {
+  const file = join(folder, 'priced.jsonl');
+  const usage = { inputTokens: 1, outputTokens: 1, cost: { usd: 0.25 } };
+  const priced: ModelInterface = { ...scriptedModel([{ text: 'x', usage }]), reportsCost: 'always' };
+  for (const model of [recordModel(priced, { file }), replayModel({ file })]) {
+    await using host = createHost({ models: { scripted: model } });
+    expect(await host.run(leaf('a'), 'go', { maxBudgetUsd: 1 }).result).toMatchObject({
+      ok: true,
+      cost: { usd: 0.25 },
+    });
+  }
+  expect(replayModel({ file: join(folder, 'nothing.jsonl') }).reportsCost).toBeUndefined();
+});

@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, symlink } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
-import { afterEach, describe, expect, type TestContext, test } from 'vitest';
+import { describe, expect, type TestContext, test } from 'vitest';
 import type { ToolUpdate } from '../../src/contracts/index.js';
 import { agent, createHost } from '../../src/index.js';
 import { expectNoLeaks, scriptedModel } from '../../src/testing/index.js';
@@ -9,19 +9,10 @@ import { type BubblewrapOptions, bubblewrap, type Sandbox } from '../../src/tool
 import { workspaceTools } from '../../src/tools/workspace.js';
 import { collect, ofType } from '../support/team.js';
 import { namedPipe } from './processes.js';
-import { callerOf, dataOf, textOf, workspaceFolder } from './workspace-folder.js';
+import { callerOf, dataOf, type Folder, textOf, workspaceFolders } from './workspace-folder.js';
 import '../support/process-limit.js';
 
-type Folder = Awaited<ReturnType<typeof workspaceFolder>>;
-const folders: Folder[] = [];
-const made = async (files?: Record<string, string>) => {
-  const folder = await workspaceFolder(files);
-  folders.push(folder);
-  return folder;
-};
-afterEach(async () => {
-  for (const folder of folders.splice(0)) await folder.remove();
-});
+const made = workspaceFolders();
 
 describe('the port', () => {
   test('a command runs as the sandbox wraps it, and the tool is marked', async () => {

@@ -8,20 +8,11 @@ import { searchPath, shellEnvironment } from '../../src/tools/workspace/shell-en
 import type { WorkspaceOptions } from '../../src/tools/workspace.js';
 import { fc } from '../support/fast-check.js';
 import { namedPipe } from './processes.js';
-import { callerOf, dataOf, textOf, workspaceFolder } from './workspace-folder.js';
+import { callerOf, dataOf, type Folder, textOf, workspaceFolders } from './workspace-folder.js';
 import '../support/process-limit.js';
 
-type Folder = Awaited<ReturnType<typeof workspaceFolder>>;
-const folders: Folder[] = [];
-const made = async (files?: Record<string, string>) => {
-  const folder = await workspaceFolder(files);
-  folders.push(folder);
-  return folder;
-};
-afterEach(async () => {
-  vi.unstubAllEnvs();
-  for (const folder of folders.splice(0)) await folder.remove();
-});
+const made = workspaceFolders();
+afterEach(() => void vi.unstubAllEnvs());
 
 async function run(
   command: string,

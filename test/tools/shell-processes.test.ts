@@ -10,19 +10,10 @@ import { workspaceTools } from '../../src/tools/workspace.js';
 import { root as repository } from '../architecture/import-graph.js';
 import { collect, ofType } from '../support/team.js';
 import { isRunning, namedPipe, pidsIn } from './processes.js';
-import { callerOf, dataOf, textOf, workspaceFolder } from './workspace-folder.js';
+import { callerOf, dataOf, textOf, workspaceFolders } from './workspace-folder.js';
 import '../support/process-limit.js';
 
-type Folder = Awaited<ReturnType<typeof workspaceFolder>>;
-const folders: Folder[] = [];
-const made = async (files?: Record<string, string>) => {
-  const folder = await workspaceFolder(files);
-  folders.push(folder);
-  return folder;
-};
-afterEach(async () => {
-  for (const folder of folders.splice(0)) await folder.remove();
-});
+const made = workspaceFolders();
 
 const isLinux = process.platform === 'linux';
 const shownText = ({ content }: ToolUpdate): string => (content?.[0]?.type === 'text' ? content[0].text : '');

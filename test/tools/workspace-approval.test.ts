@@ -1,29 +1,31 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { ElicitationAnswer } from '../../src/contracts/index.js';
 import { agent, createHost } from '../../src/index.js';
 import { scriptedModel } from '../../src/testing/index.js';
 import { workspaceTools } from '../../src/tools/workspace.js';
 import { collect, ofType } from '../support/team.js';
-import { workspaceFolder } from './workspace-folder.js';
+import { workspaceFolders } from './workspace-folder.js';
 
-type Folder = Awaited<ReturnType<typeof workspaceFolder>>;
-const folders: Folder[] = [];
-afterEach(async () => {
-  for (const folder of folders.splice(0)) await folder.remove();
-});
+const made = workspaceFolders();
 
 /** Runs one agent whose model makes these calls, one after the other; each question gets the next answer. */
-async function edit(calls: { name: string; args: object }[], answers: ElicitationAnswer[], permissionMode = 'default') {
-  const folder = await workspaceFolder({ 'notes.md': 'one\ntwo\nthree\n' });
-  folders.push(folder);
+async function edit(
+  calls: { name: string; args: object }[],
+  answers: (ElicitationAnswer | ((root: string) => Promise<ElicitationAnswer>))[],
+  permissionMode = 'default',
+) {
+  const folder = await made({ 'notes.md': 'one\ntwo\nthree\n' });
   const model = scriptedModel([...calls.map((call) => ({ toolCalls: [call] })), { text: 'done' }]);
   const rest = [...answers];
   await using host = createHost({
     models: { scripted: model },
     tools: workspaceTools({ root: folder.root }),
-    elicitation: async () => rest.shift() ?? { action: 'cancel' },
+    elicitation: async () => {
+      const answer = rest.shift() ?? { action: 'cancel' };
+      return typeof answer === 'function' ? answer(folder.root) : answer;
+    },
   });
   const coder = agent({ name: 'coder', tools: calls.map(({ name }) => name) });
   const events = await collect(host.run(coder, 'go', { permissionMode }));
@@ -31,7 +33,7 @@ async function edit(calls: { name: string; args: object }[], answers: Elicitatio
     folder,
     questions: ofType(events, 'elicitation_request'),
     responses: ofType(events, 'tool_response'),
-    notes: await readFile(join(folder.root, 'notes.md'), 'utf8'),
+    notes: await readFile(join(folder.root, 'notes.md'), 'utf8').catch(() => ''),
   };
 }
 
@@ -69,6 +71,44 @@ test('an edit that a person changes is made as changed', async () => {
   const modifiedArgs = { ...change.args, new_string: 'deux' };
   const { notes } = await edit([change], [{ action: 'accept', content: { outcome: 'modify', modifiedArgs } }]);
   expect(notes).toBe('one\ndeux\nthree\n');
+});
+
+const overwrite = { name: 'write_file', args: { path: 'notes.md', content: 'new\n' } };
+const create = { name: 'write_file', args: { path: 'made.md', content: 'new\n' } };
+const accept = { action: 'accept' };
+
+test.each<[string, typeof overwrite | typeof change, (root: string) => Promise<void>, string]>([
+  ['changed', overwrite, (root) => writeFile(join(root, 'notes.md'), 'theirs\n'), '-theirs\n+new\n'],
+  ['changed beside the edit', change, (root) => writeFile(join(root, 'notes.md'), 'ONE\ntwo\n'), ' ONE\n-two\n+zwei\n'],
+  ['removed', overwrite, (root) => rm(join(root, 'notes.md')), '--- /dev/null'],
+  ['made', create, (root) => writeFile(join(root, 'made.md'), 'theirs\n'), '-theirs\n+new\n'],
+])(
+  'a file that was %s while its edit was being approved is asked about again, and left as it is until then',
+  async (_, call, meddle, diff) => {
+    const meddling = async (root: string) => {
+      await meddle(root);
+      return accept;
+    };
+    const declined = await edit([call], [meddling, { action: 'decline' }]);
+    expect(declined.questions[1]?.context?.diff).toContain(diff);
+    expect(declined.responses.map(({ errorType }) => errorType)).toEqual(['declined']);
+    const accepted = await edit([call], [meddling, accept]);
+    expect(accepted.questions).toHaveLength(2);
+    expect(accepted.responses[0]?.displayContent).toMatchObject([{ text: accepted.questions[1]?.context?.diff }]);
+  },
+);
+
+test('a person’s own changes are void with the file that they were made for', async () => {
+  const modify = {
+    action: 'accept',
+    content: { outcome: 'modify', modifiedArgs: { ...overwrite.args, content: 'mine\n' } },
+  };
+  const meddling = async (root: string) => {
+    await writeFile(join(root, 'notes.md'), 'theirs\n');
+    return modify;
+  };
+  expect((await edit([overwrite], [meddling, { action: 'decline' }])).notes).toBe('theirs\n');
+  expect((await edit([overwrite], [meddling, modify])).notes).toBe('mine\n');
 });
 
 test('the question about an edit that would fail says why, and the model is told only once it was tried', async () => {

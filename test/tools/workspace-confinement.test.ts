@@ -1,6 +1,6 @@
 import { link, mkdir, open, rename, rm, symlink, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import {
   isSameInside,
   openFileInside,
@@ -9,18 +9,9 @@ import {
 } from '../../src/tools/workspace/open-inside.js';
 import { isInside, locate, openWorkspace } from '../../src/tools/workspace/place.js';
 import { workspaceTools } from '../../src/tools/workspace.js';
-import { callerOf, dataOf, textOf, workspaceFolder } from './workspace-folder.js';
+import { callerOf, dataOf, textOf, workspaceFolders } from './workspace-folder.js';
 
-type Folder = Awaited<ReturnType<typeof workspaceFolder>>;
-const folders: Folder[] = [];
-const made = async (files?: Record<string, string>) => {
-  const folder = await workspaceFolder(files);
-  folders.push(folder);
-  return folder;
-};
-afterEach(async () => {
-  for (const folder of folders.splice(0)) await folder.remove();
-});
+const made = workspaceFolders();
 
 const OUTSIDE = /is outside the workspace/;
 

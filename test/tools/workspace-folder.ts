@@ -1,6 +1,7 @@
 import { chmod, mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { afterEach } from 'vitest';
 import type { ToolDefinition, ToolPreview, ToolResultData, ToolUpdate } from '../../src/contracts/index.js';
 import { type WorkspaceOptions, workspaceTools } from '../../src/tools/workspace.js';
 
@@ -16,6 +17,21 @@ export async function workspaceFolder(files: Record<string, string | Uint8Array>
   };
   for (const [path, content] of Object.entries(files)) await write(`ws/${path}`, content);
   return { outer, root, write, remove: () => rm(outer, { recursive: true, force: true }) };
+}
+
+export type Folder = Awaited<ReturnType<typeof workspaceFolder>>;
+
+/** Makes folders as `workspaceFolder` does; those of a test are gone behind it. */
+export function workspaceFolders() {
+  const folders: Folder[] = [];
+  afterEach(async () => {
+    for (const folder of folders.splice(0)) await folder.remove();
+  });
+  return async (files?: Record<string, string | Uint8Array>): Promise<Folder> => {
+    const folder = await workspaceFolder(files);
+    folders.push(folder);
+    return folder;
+  };
 }
 
 /** Calls the tools of a workspace as a host does. */

@@ -1,18 +1,10 @@
 import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { compareBytes } from '../../src/tools/workspace/shown-text.js';
-import { asOrdinaryUser, callerOf, dataOf, noteOf, textOf, workspaceFolder } from './workspace-folder.js';
+import { asOrdinaryUser, callerOf, dataOf, noteOf, textOf, workspaceFolders } from './workspace-folder.js';
 
-const folders: Awaited<ReturnType<typeof workspaceFolder>>[] = [];
-const made = async (files?: Record<string, string | Uint8Array>) => {
-  const folder = await workspaceFolder(files);
-  folders.push(folder);
-  return folder;
-};
-afterEach(async () => {
-  for (const folder of folders.splice(0)) await folder.remove();
-});
+const made = workspaceFolders();
 
 type Found = { files: { path: string; lines?: number; bytes?: number }[]; truncated: boolean };
 const paths = (result: Parameters<typeof dataOf>[0]) => dataOf<Found>(result).files.map(({ path }) => path);

@@ -2,19 +2,11 @@ import { execFile } from 'node:child_process';
 import { chmod } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterEach, expect, test } from 'vitest';
-import { asOrdinaryUser, callerOf, dataOf, noteOf, textOf, workspaceFolder } from './workspace-folder.js';
+import { expect, test } from 'vitest';
+import { asOrdinaryUser, callerOf, dataOf, noteOf, textOf, workspaceFolders } from './workspace-folder.js';
 import '../support/process-limit.js';
 
-const folders: Awaited<ReturnType<typeof workspaceFolder>>[] = [];
-const made = async (files?: Record<string, string | Uint8Array>) => {
-  const folder = await workspaceFolder(files);
-  folders.push(folder);
-  return folder;
-};
-afterEach(async () => {
-  for (const folder of folders.splice(0)) await folder.remove();
-});
+const made = workspaceFolders();
 
 const numbered = (lines: number) => Array.from({ length: lines }, (_, index) => `line ${index + 1}`).join('\n');
 

@@ -1,21 +1,12 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { findText } from '../../src/tools/workspace/find-text.js';
 import { replace } from '../../src/tools/workspace/replace.js';
 import { fc } from '../support/fast-check.js';
-import { callerOf, dataOf, textOf, workspaceFolder } from './workspace-folder.js';
+import { callerOf, dataOf, textOf, workspaceFolders } from './workspace-folder.js';
 
-type Folder = Awaited<ReturnType<typeof workspaceFolder>>;
-const folders: Folder[] = [];
-const made = async (files?: Record<string, string | Uint8Array>) => {
-  const folder = await workspaceFolder(files);
-  folders.push(folder);
-  return folder;
-};
-afterEach(async () => {
-  for (const folder of folders.splice(0)) await folder.remove();
-});
+const made = workspaceFolders();
 
 interface Args {
   old_string: string;

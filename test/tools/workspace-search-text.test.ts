@@ -1,17 +1,9 @@
 import { chmod, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, expect, test } from 'vitest';
-import { asOrdinaryUser, callerOf, dataOf, noteOf, textOf, workspaceFolder } from './workspace-folder.js';
+import { expect, test } from 'vitest';
+import { asOrdinaryUser, callerOf, dataOf, noteOf, textOf, workspaceFolders } from './workspace-folder.js';
 
-const folders: Awaited<ReturnType<typeof workspaceFolder>>[] = [];
-const made = async (files?: Record<string, string | Uint8Array>) => {
-  const folder = await workspaceFolder(files);
-  folders.push(folder);
-  return folder;
-};
-afterEach(async () => {
-  for (const folder of folders.splice(0)) await folder.remove();
-});
+const made = workspaceFolders();
 
 interface Found {
   matches: { path: string; line: number; text: string }[];

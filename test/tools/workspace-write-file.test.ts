@@ -1,23 +1,22 @@
 import { chmod, link, lstat, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { expectNoLeaks } from '../../src/testing/index.js';
 import { writeRefusalFor } from '../../src/tools/workspace/refusal.js';
 import { namedPipe } from './processes.js';
-import { asOrdinaryUser, callerOf, dataOf, previewerOf, textOf, workspaceFolder } from './workspace-folder.js';
+import {
+  asOrdinaryUser,
+  callerOf,
+  dataOf,
+  type Folder,
+  previewerOf,
+  textOf,
+  workspaceFolders,
+} from './workspace-folder.js';
 import '../support/process-limit.js';
 
-type Folder = Awaited<ReturnType<typeof workspaceFolder>>;
-const folders: Folder[] = [];
-const made = async (files?: Record<string, string | Uint8Array>) => {
-  const folder = await workspaceFolder(files);
-  folders.push(folder);
-  return folder;
-};
-afterEach(async () => {
-  for (const folder of folders.splice(0)) await folder.remove();
-});
+const made = workspaceFolders();
 
 const read = (folder: Folder, path: string) => readFile(join(folder.root, path), 'utf8');
 

@@ -1,22 +1,13 @@
 import { mkdir, readdir, readFile, rename, rm, symlink, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { openFolderByPath, openFolderInside } from '../../src/tools/workspace/open-folder.js';
 import { locateAny, openWorkspace } from '../../src/tools/workspace/place.js';
 import { readWhole, writeInside } from '../../src/tools/workspace/write-inside.js';
 import { fc } from '../support/fast-check.js';
-import { callerOf, textOf, workspaceFolder } from './workspace-folder.js';
+import { callerOf, type Folder, textOf, workspaceFolders } from './workspace-folder.js';
 
-type Folder = Awaited<ReturnType<typeof workspaceFolder>>;
-const folders: Folder[] = [];
-const made = async (files?: Record<string, string>) => {
-  const folder = await workspaceFolder(files);
-  folders.push(folder);
-  return folder;
-};
-afterEach(async () => {
-  for (const folder of folders.splice(0)) await folder.remove();
-});
+const made = workspaceFolders();
 
 const OUTSIDE = /is outside the workspace/;
 const never = new AbortController().signal;

@@ -151,7 +151,8 @@ export function readConstraints(section: Section): AgentConstraints | undefined 
 
 function readLimit(section: Section, limit: (typeof LIMIT_KEYS)[number], key: string): number | boolean | undefined {
   if (limit === 'graceTurn') return section.flag(key);
-  return limit === 'maxTurns' || limit === 'maxLlmCalls' ? section.count(key) : section.amount(key);
+  if (limit === 'maxTimeMinutes') return section.amount(key, { above: 0 });
+  return limit === 'maxBudgetUsd' ? section.amount(key) : section.count(key);
 }
 
 function readInstruction(section: Section, body: string): string | undefined {
@@ -170,8 +171,8 @@ function readGeneration(section: Section): GenerationConfig | undefined {
   thinking?.refuseOthers(['budget', 'includeThoughts']);
   return defined({
     temperature: inner.amount('temperature'),
-    topP: inner.amount('topP'),
-    topK: inner.count('topK'),
+    topP: inner.amount('topP', { most: 1 }),
+    topK: inner.count('topK', 0),
     maxOutputTokens: inner.count('maxOutputTokens'),
     stopSequences: inner.texts('stopSequences'),
     thinking:

@@ -6,6 +6,7 @@ import { type ParsedDocument, parseJson, parseYaml } from './parse.js';
 import { type RawMap, type RawNode, toPlain } from './raw.js';
 import { readTextFile } from './read-text.js';
 import { quotePlainTexts } from './repair.js';
+import { IS_SCRIPT, isScript } from './script-shape.js';
 
 export interface ReadDocument {
   /** The map that the file is; undefined when it is none, which has been reported. */
@@ -34,6 +35,10 @@ export async function readDocument(
   };
   const asMap = (parsed: ParsedDocument, line: number): RawMap | undefined => {
     problems.push(...parsed.problems);
+    if (isScript(parsed.root)) {
+      say(`${path}:${parsed.root?.line ?? line}`, IS_SCRIPT);
+      return undefined;
+    }
     if (parsed.root?.kind === 'map') return parsed.root;
     if (parsed.problems.length === 0)
       say(`${path}:${parsed.root?.line ?? line}`, `must hold keys with values, not ${named(parsed.root)}`);

@@ -1,4 +1,4 @@
-import { readdir, realpath } from 'node:fs/promises';
+import { readdir, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path';
 import type { AgentMetadata } from '../../contracts/index.js';
 import { checkDefinition } from '../../kernel/definition.js';
@@ -65,6 +65,8 @@ export function createReader(options: ReaderOptions): Reader {
     }
     if (isCodePath(path)) return code(path, by);
     if (!isDocumentPath(path)) {
+      const facts = await stat(path).catch(() => undefined);
+      if (facts?.isDirectory()) return fault(by.place, `${by.says}is a folder; name a file`);
       const hint = await similarFiles(path, above);
       return fault(by.place, `${by.says}is no agent file: .md, .yaml, .yml, .json, .ts, .mts, .js and .mjs are${hint}`);
     }
@@ -86,7 +88,7 @@ export function createReader(options: ReaderOptions): Reader {
     const text = await readTextFile(path);
     if ('fault' in text) return fault(by.place, `${by.says}${text.fault}`);
     const loaded = await loadCode(path);
-    if ('fault' in loaded) return fault(`${path}:1`, loaded.fault);
+    if ('fault' in loaded) return fault(`${path}:${loaded.line ?? 1}`, loaded.fault);
     files.add(path);
     const { definition } = loaded;
     const faults = checkDefinition(definition);

@@ -6,12 +6,12 @@ import { parseJson, parseYaml } from './parse.js';
 import { inFileOrder } from './problem-order.js';
 import { describeRaw, type RawList, type RawMap, type RawNode, toPlain } from './raw.js';
 import { readTextFile } from './read-text.js';
+import { ENTRY_KEYS } from './script-shape.js';
 import { openSection, type Report, type Section } from './section.js';
 
 /** What `scriptedModel` takes, as far as a file can say it. */
 export type FileScript = ScriptEntry[] | { byAgent: Record<string, ScriptEntry[]> };
 
-const ENTRY_KEYS = ['thought', 'text', 'refusal', 'content', 'toolCalls', 'usage', 'finishReason', 'error', 'delayMs'];
 const USAGE_KEYS = ['inputTokens', 'outputTokens', 'cachedTokens', 'thoughtTokens'] as const;
 
 /**

@@ -35,8 +35,8 @@ export interface Section {
   flag(key: string): boolean | undefined;
   /** A whole number from `from`. */
   count(key: string, from?: number): number | undefined;
-  /** A number from 0. */
-  amount(key: string): number | undefined;
+  /** A number from 0, or above 0; `most` is the largest that there may be. */
+  amount(key: string, range?: { above?: 0; most?: number }): number | undefined;
   choice<const T extends string>(key: string, values: readonly T[]): T | undefined;
   texts(key: string): string[] | undefined;
   list(key: string): RawList | undefined;
@@ -109,11 +109,14 @@ function sectionOf({ report, map, above, root, prefix, exact }: Opening): Sectio
         const value = scalar(node);
         return typeof value === 'number' && Number.isSafeInteger(value) && value >= from ? value : undefined;
       }),
-    amount: (key) =>
-      read(key, 'a number from 0', (node) => {
+    amount: (key, { above, most = Number.MAX_VALUE } = {}) => {
+      const least = above === undefined ? 'from 0' : 'above 0';
+      return read(key, `a number ${least}${most === Number.MAX_VALUE ? '' : ` to ${most}`}`, (node) => {
         const value = scalar(node);
-        return typeof value === 'number' && value >= 0 ? value : undefined;
-      }),
+        const fits = typeof value === 'number' && value <= most && (above === undefined ? value >= 0 : value > 0);
+        return fits ? value : undefined;
+      });
+    },
     choice: (key, values) => {
       const value = read(key, `one of ${values.join(', ')}`, (node) => {
         const given = scalar(node);

@@ -1,11 +1,12 @@
 import type { LlmAgent } from '@google/adk';
-import type { Executor, ExecutorCreator } from '../../contracts/index.js';
+import type { AgentDefinition, Executor, ExecutorCreator } from '../../contracts/index.js';
 import { TroupeError } from '../../kernel/errors.js';
 import type { AdkBackend } from './backend.js';
 import { AdkBinding, OpaqueBinding, sessionKey } from './binding.js';
 import { isAdkNode, sortAgent } from './brands.js';
 import { loadAdk } from './load.js';
 import { opaqueSession } from './opaque.js';
+import { ownModelName } from './own-model.js';
 import type { AdkSession, AdkSessionOptions } from './session.js';
 
 const CAPABILITIES = [
@@ -30,7 +31,10 @@ const create: ExecutorCreator = (_, { definition: { backend }, sessionService })
 };
 
 /** Drives an agent of `@google/adk`, an optional peer that is loaded with its first turn. */
-export const adkExecutor: ExecutorCreator = Object.assign(create, { capabilities: CAPABILITIES });
+export const adkExecutor: ExecutorCreator = Object.assign(create, {
+  capabilities: CAPABILITIES,
+  ownModel: ({ backend }: AgentDefinition) => (backend instanceof AdkBinding ? ownModelName(backend.agent) : undefined),
+});
 
 /** One LlmAgent, or what makes it, as the executor of one session; its own tools are left to who defines it. */
 export const driveAdk = (agent: unknown): Executor => drive(agent, {});

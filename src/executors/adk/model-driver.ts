@@ -13,16 +13,9 @@ import { askAfterModel, askBeforeModel, askOnModelError, wholeResponse } from '.
 import type { Answer } from './answer.js';
 import { type AdkFailure, failureOf } from './failure.js';
 import { streamHostModel } from './host-stream.js';
-import { addProvided, keepProvided, providedTools } from './provided.js';
-import {
-  applyGeneration,
-  applyModelRequest,
-  finishOf,
-  fromLlmResponse,
-  toLlmResponse,
-  toModelRequest,
-  usageOf,
-} from './translate.js';
+import { isGemini, pricedName } from './own-model.js';
+import { addProvided, applyChanges, keepProvided, requestWithProvided } from './provided.js';
+import { applyGeneration, finishOf, fromLlmResponse, toLlmResponse, usageOf } from './translate.js';
 
 const MAX_ATTEMPTS = 3;
 const FIRST_BACKOFF_MS = 500;
@@ -39,6 +32,8 @@ export interface CallListener {
   end(): void;
   /** The turn is to end so. */
   fail(failure: AdkFailure): void;
+  /** What plugins say in the place of a model that failed; or how one of them failed. */
+  recover(asked: LlmRequest, failure: AdkFailure): Promise<LlmResponse | AdkFailure | undefined>;
   /** No more calls are permitted; `end`: the run has ended so, and that was told. */
   refuse(end?: TurnEnd): void;
 }
@@ -184,12 +179,8 @@ export class DrivenModel extends BaseLlm {
     addProvided(asked.config, tools);
   }
 
-  /** As hooks and models of the host see it: what the provider runs stands among its tools. */
   #requestOf(asked: LlmRequest): ModelRequest {
-    const request = toModelRequest(asked, this.#own());
-    const provided = providedTools(asked.config);
-    if (provided.length > 0) request.tools = [...(request.tools ?? []), ...provided];
-    return request;
+    return requestWithProvided(asked, this.#own());
   }
 
   /** Made for each request: its signal exists once it is read. */
@@ -203,9 +194,14 @@ export class DrivenModel extends BaseLlm {
     };
   }
 
-  /** No more is tried; a hook may have an answer all the same. */
-  async *#giveUp(asked: LlmRequest, failure: AdkFailure): AsyncGenerator<LlmResponse, void> {
+  /** No more is tried; a plugin of the agent or a hook may have an answer all the same. */
+  async *#giveUp(asked: LlmRequest, failed: AdkFailure): AsyncGenerator<LlmResponse, void> {
     const { context, listener } = this;
+    const recovered = await listener.recover(asked, failed);
+    if (context.aborted) return;
+    const isFailure = recovered !== undefined && 'retryable' in recovered;
+    if (recovered !== undefined && !isFailure) return yield* this.#say(recovered);
+    const failure = isFailure ? recovered : failed;
     if (context.hasHook('on_model_error')) {
       const { code, message, retryable } = failure;
       const request = this.#requestOf(asked);
@@ -227,10 +223,16 @@ export class DrivenModel extends BaseLlm {
     return [toLlmResponse({ finishReason: 'stop', ...said.response }, false)];
   }
 
-  async *#answerWith(response: ModelResponse): AsyncGenerator<LlmResponse, void> {
+  #answerWith(response: ModelResponse): AsyncGenerator<LlmResponse, void> {
+    return this.#say(toLlmResponse({ finishReason: 'stop', ...response }, false));
+  }
+
+  /** What no model was asked for. */
+  async *#say(response: LlmResponse): AsyncGenerator<LlmResponse, void> {
     const answer = this.listener.begin(this.#name());
-    yield toLlmResponse({ finishReason: 'stop', ...response }, false);
-    if (response.usage !== undefined) answer.usage(response.usage);
+    yield response;
+    const usage = usageOf(response.usageMetadata);
+    if (usage !== undefined) answer.usage(usage);
     answer.turn.publishUsage();
     this.listener.end();
   }
@@ -288,22 +290,13 @@ export class DrivenModel extends BaseLlm {
   /** As the host names models: by it they have their prices. */
   #name(): string {
     if ('host' in this.driven) return this.#asked?.name ?? this.driven.host.name;
-    return this.#provider() === 'gemini' && !this.model.includes('/') ? `gemini/${this.model}` : this.model;
+    return pricedName(this.model);
   }
 
   #provider(): string {
     if ('host' in this.driven) return this.#asked?.provider ?? 'custom';
-    return /(^|\/)gemini/.test(this.model) ? 'gemini' : 'adk';
+    return isGemini(this.model) ? 'gemini' : 'adk';
   }
-}
-
-/** What a hook made of a request; tools of the provider that it left out are left out. */
-function applyChanges(asked: LlmRequest, changed: ModelRequest): void {
-  const { tools = [], allowedTools, toolMode } = changed;
-  const offered = toolMode === 'none' ? [] : tools.map(({ name }) => name);
-  const left = new Set(allowedTools === undefined ? offered : offered.filter((name) => allowedTools.includes(name)));
-  applyModelRequest(asked, changed);
-  if (asked.config !== undefined) keepProvided(asked.config, (name) => left.has(name));
 }
 
 type Begun = OwnModelCall & Partial<Pick<ModelCall, 'routing'>>;

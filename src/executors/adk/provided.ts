@@ -1,5 +1,7 @@
+import type { LlmRequest } from '@google/adk';
 import type { GenerateContentConfig, ToolUnion } from '@google/genai';
 import type { ModelRequest, ToolDescriptor } from '../../contracts/index.js';
+import { applyModelRequest, toModelRequest } from './translate.js';
 
 const PREFIX = 'provider:';
 /** One tool under two names: that of older models. */
@@ -43,6 +45,23 @@ export const providedTools = (config: GenerateContentConfig | undefined): ToolDe
     parametersSchema: { type: 'object' },
     annotations: { category: 'other', providerExecuted: true },
   }));
+
+/** A request of ADK as hooks and models of the host see it: what the provider runs stands among its tools. */
+export function requestWithProvided(asked: LlmRequest, own: Pick<ModelRequest, 'signal' | '_meta'>): ModelRequest {
+  const request = toModelRequest(asked, own);
+  const provided = providedTools(asked.config);
+  if (provided.length > 0) request.tools = [...(request.tools ?? []), ...provided];
+  return request;
+}
+
+/** What a hook made of a request, put back into ADK's; tools of the provider that it left out are left out. */
+export function applyChanges(asked: LlmRequest, changed: ModelRequest): void {
+  const { tools = [], allowedTools, toolMode } = changed;
+  const offered = toolMode === 'none' ? [] : tools.map(({ name }) => name);
+  const left = new Set(allowedTools === undefined ? offered : offered.filter((name) => allowedTools.includes(name)));
+  applyModelRequest(asked, changed);
+  if (asked.config !== undefined) keepProvided(asked.config, (name) => left.has(name));
+}
 
 const providedIn = (config: GenerateContentConfig | undefined): string[] =>
   (config?.tools ?? []).flatMap((tool) => {

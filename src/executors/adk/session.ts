@@ -1,10 +1,11 @@
 import {
-  type BaseLlm,
   BasePlugin,
   type BaseTool,
   type Event,
   InMemoryArtifactService,
   type LlmAgent,
+  type LlmRequest,
+  type LlmResponse,
   Runner,
   type Session,
   type SessionArtifactService,
@@ -26,11 +27,13 @@ import { createWireNames, type WireNames } from '../../kernel/wire-names.js';
 import { Answer } from './answer.js';
 import { artifactsIn, artifactsOf, runnerArtifacts } from './artifacts.js';
 import type { AdkBinding } from './binding.js';
-import { isAdkLlmAgent, isAdkTool } from './brands.js';
+import { isAdkTool } from './brands.js';
 import { type CallArgs, callArgs } from './call-args.js';
 import { DeclaredTool } from './declared-tool.js';
+import { ErrorPlugins } from './error-plugins.js';
 import { type AdkFailure, failureOfEvent } from './failure.js';
 import { type CallListener, DrivenModel } from './model-driver.js';
+import { modelHolder } from './own-model.js';
 import { toContents } from './parts.js';
 import { quieten } from './quiet.js';
 import { ownName } from './tool-names.js';
@@ -181,12 +184,15 @@ class AdkTurn implements CallListener {
   #routing: Bag | undefined;
   #escalates = false;
   #names!: WireNames;
+  readonly #errors: ErrorPlugins;
 
   constructor(
     private readonly session: AdkSession,
     private readonly copy: LlmAgent,
     private readonly context: TurnContext,
-  ) {}
+  ) {
+    this.#errors = new ErrorPlugins(session.plugins);
+  }
 
   get #agent(): LlmAgent {
     return this.session.agent;
@@ -213,7 +219,7 @@ class AdkTurn implements CallListener {
       session.current = sessionService.session;
       session.userContent = newMessage;
       const artifactService = runnerArtifacts(session.artifactsOf(context.sessionId));
-      const plugins = [...session.plugins];
+      const plugins = this.#errors.isNeeded ? [this.#errors, ...session.plugins] : [...session.plugins];
       const runner = new Runner({ appName: 'troupe', agent: copy, sessionService, artifactService, plugins });
       const events = runner.runAsync({
         userId: 'local',
@@ -260,7 +266,7 @@ class AdkTurn implements CallListener {
 
   async #model() {
     const { context } = this;
-    const own = context.model === undefined ? ownModel(this.#agent) : undefined;
+    const own = context.model === undefined ? modelHolder(this.#agent)?.canonicalModel : undefined;
     if (own !== undefined) return { own };
     const { model: requested, agentId: agent } = context;
     try {
@@ -356,6 +362,10 @@ class AdkTurn implements CallListener {
     this.#failure ??= failure;
   }
 
+  recover(asked: LlmRequest, failure: AdkFailure): Promise<LlmResponse | AdkFailure | undefined> {
+    return this.#errors.recover(asked, failure);
+  }
+
   refuse(end?: TurnEnd): void {
     this.#isRefused = true;
     this.#told = end;
@@ -385,11 +395,3 @@ class AdkTurn implements CallListener {
 const changesAnswers = (plugin: BasePlugin): boolean =>
   plugin.afterModelCallback !== BasePlugin.prototype.afterModelCallback ||
   plugin.onEventCallback !== BasePlugin.prototype.onEventCallback;
-
-/** Its own, or that of an agent above it; undefined: it was given none. */
-function ownModel(agent: LlmAgent): BaseLlm | undefined {
-  for (let at: LlmAgent['parentAgent'] = agent; at !== undefined; at = at.parentAgent) {
-    if (isAdkLlmAgent(at) && at.model) return at.canonicalModel;
-  }
-  return undefined;
-}

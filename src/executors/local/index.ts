@@ -89,7 +89,13 @@ function openAnswer(
   model: ModelInterface,
   request: ModelRequest,
 ): AsyncGenerator<ModelResponse> {
-  return streaming ? model.generateStream(request) : once(model.generate(request));
+  if (!streaming) return once(model.generate(request));
+  const stream = model.generateStream(request);
+  // One that yields without waiting does as well.
+  const { [Symbol.asyncIterator]: inTime, [Symbol.iterator]: atOnce } = Object(stream);
+  if (typeof inTime === 'function' || typeof atOnce === 'function') return stream;
+  const message = 'generateStream() of the model gave no stream: it must be an async generator';
+  throw new ModelError({ code: 'INVALID_RESPONSE', message });
 }
 
 async function* once(answer: Promise<ModelResponse>): AsyncGenerator<ModelResponse> {

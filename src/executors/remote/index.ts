@@ -1,5 +1,12 @@
 import type { Message, Part, SendMessageRequest, StreamResponse, Task } from '@a2a-js/sdk';
-import type { Executor, ExecutorCreator, SessionStreamData, TurnContext, TurnEnd } from '../../contracts/index.js';
+import type {
+  Clock,
+  Executor,
+  ExecutorCreator,
+  SessionStreamData,
+  TurnContext,
+  TurnEnd,
+} from '../../contracts/index.js';
 import { describeError, TroupeError } from '../../kernel/errors.js';
 import { cutText } from '../../kernel/text.js';
 import { type RemoteBackend, readBackend } from './backend.js';
@@ -20,6 +27,8 @@ const PUSHED_POLL_MS = 30_000;
 const CANCEL_MS = 3_000;
 /** How long a peer has, after an abort, to say which task it has begun: without its id nothing can be cancelled. */
 const TASK_ID_MS = 1_000;
+/** How long more is waited for after a question: some peers leave the stream open until it is answered. */
+const QUESTION_MS = 500;
 
 /**
  * Drives an agent that speaks A2A (version 1, and 0.3) over HTTP. It runs its own model and tools: it is refused unless a
@@ -158,9 +167,9 @@ class RemoteAgent implements Executor {
     const patience = waitForTask(reader, signal);
     try {
       const first = await client.sendMessage(request, { signal: patience.signal });
-      await takeAll(reader, [
-        isTask(first) ? { payload: { $case: 'task', value: first } } : { payload: { $case: 'message', value: first } },
-      ]);
+      await reader.take({
+        payload: isTask(first) ? { $case: 'task', value: first } : { $case: 'message', value: first },
+      });
       return undefined;
     } catch (thrown) {
       return thrown;
@@ -178,7 +187,7 @@ class RemoteAgent implements Executor {
   ): Promise<unknown> {
     const patience = waitForTask(reader, context.signal);
     try {
-      await takeAll(reader, client.sendMessageStream(request, { signal: patience.signal }), () => context.aborted);
+      await takeAll(reader, client.sendMessageStream(request, { signal: patience.signal }), context, patience.leave);
       return undefined;
     } catch (thrown) {
       return thrown;
@@ -196,10 +205,12 @@ class RemoteAgent implements Executor {
     news: News,
   ): Promise<void> {
     const { client } = connection;
-    const { signal } = context;
     if (isSettled(reader) || context.aborted) return;
     if (!connection.streams) {
-      if (broken !== undefined) throw broken;
+      // What was answered too late may have ended by itself.
+      if (broken !== undefined && reader.taskId !== undefined)
+        await this.#look(connection, reader, context).catch(() => undefined);
+      if (broken !== undefined && !isSettled(reader)) throw broken;
       return this.#poll(connection, reader, context, news);
     }
     if (isTooMuch(broken)) {
@@ -208,14 +219,14 @@ class RemoteAgent implements Executor {
     }
     if (reader.taskId === undefined) throw broken ?? brokenOff();
     // Once: what still runs goes on streaming, what has ended meanwhile is looked at.
+    const patience = waitForTask(reader, context.signal);
     try {
-      await takeAll(
-        reader,
-        client.resubscribeTask({ tenant: '', id: reader.taskId }, { signal }),
-        () => context.aborted,
-      );
+      const events = client.resubscribeTask({ tenant: '', id: reader.taskId }, { signal: patience.signal });
+      await takeAll(reader, events, context, patience.leave);
     } catch {
       // Ended, or gone: the task itself says which.
+    } finally {
+      patience.end();
     }
     if (isSettled(reader) || context.aborted) return;
     await this.#look(connection, reader, context).catch((thrown) => {
@@ -287,9 +298,9 @@ const isSettled = ({ end, need }: TaskReader): boolean => end !== undefined || n
 
 /**
  * The signal of a first request: fires with that of the run where the task is known, otherwise a little later, so that
- * what the peer has begun can be cancelled. `end` lets go of it.
+ * what the peer has begun can be cancelled. `end` lets go of it, `leave` ends the request.
  */
-function waitForTask(reader: TaskReader, signal: AbortSignal): { signal: AbortSignal; end(): void } {
+function waitForTask(reader: TaskReader, signal: AbortSignal) {
   const stop = new AbortController();
   let timer: ReturnType<typeof setTimeout> | undefined;
   const onAbort = () => {
@@ -299,6 +310,7 @@ function waitForTask(reader: TaskReader, signal: AbortSignal): { signal: AbortSi
   signal.addEventListener('abort', onAbort, { once: true });
   return {
     signal: stop.signal,
+    leave: () => stop.abort(),
     end() {
       clearTimeout(timer);
       signal.removeEventListener('abort', onAbort);
@@ -306,17 +318,39 @@ function waitForTask(reader: TaskReader, signal: AbortSignal): { signal: AbortSi
   };
 }
 
+/** Reads until the task has ended or the stream has; a question is waited with for a little only. */
 async function takeAll(
   reader: TaskReader,
-  events: Iterable<StreamResponse> | AsyncIterable<StreamResponse>,
-  isOver: () => boolean = () => false,
+  events: AsyncIterable<StreamResponse>,
+  context: Pick<TurnContext, 'clock' | 'aborted'>,
+  leave: () => void,
 ): Promise<void> {
-  for await (const event of events) {
-    const full = reader.take(event);
-    if (full !== undefined) await full;
-    // A peer that goes on after its end is not listened to.
-    if (reader.end !== undefined || isOver()) return;
+  const iterator = events[Symbol.asyncIterator]();
+  let isLeft = false;
+  try {
+    for (;;) {
+      const step = await (reader.need === undefined
+        ? iterator.next()
+        : within(QUESTION_MS, iterator.next(), context.clock));
+      isLeft = step === undefined;
+      if (step === undefined || step.done) return;
+      const full = reader.take(step.value);
+      if (full !== undefined) await full;
+      // A peer that goes on after its end is not listened to.
+      if (reader.end !== undefined || context.aborted) return;
+    }
+  } finally {
+    if (isLeft) leave();
+    else await iterator.return?.();
   }
+}
+
+/** Undefined: it took longer. What comes of it then is nobody's affair. */
+function within<T>(ms: number, work: Promise<T>, clock: Clock): Promise<T | undefined> {
+  return new Promise((resolve, reject) => {
+    const cancel = clock.schedule(() => resolve(undefined), ms);
+    work.then(resolve, reject).finally(cancel);
+  });
 }
 
 const isTooMuch = (thrown: unknown): boolean => describeError(thrown).code === 'RESOURCE_EXHAUSTED';

@@ -1,11 +1,13 @@
 import type { Artifact, Message, Part, StreamResponse, Task, TaskStatus } from '@a2a-js/sdk';
-import type { AgentEventDraft, TurnContext, TurnEnd } from '../../contracts/index.js';
+import type { AgentEventDraft, ContentPart, TurnContext, TurnEnd } from '../../contracts/index.js';
 import { textOf } from '../../kernel/content.js';
 import { cutText } from '../../kernel/text.js';
 import { type PendingCall, pendingCalls, stepsIn } from './adk-parts.js';
 import { dataIn, fromWire } from './parts.js';
 
 const LONGEST_MESSAGE = 2_000;
+/** Artifacts of one length that are looked through for a text; beyond them a repetition may be told twice. */
+const MOST_ALIKE = 64;
 
 type Target = Pick<TurnContext, 'publish' | 'newMessageId'>;
 type States = typeof import('@a2a-js/sdk').TaskState;
@@ -20,6 +22,17 @@ export interface Need {
   readonly calls: readonly PendingCall[];
 }
 
+/** What was told of an artifact, and how far the peer has come with it since it last began anew. */
+interface Told {
+  messageId: string;
+  text: string;
+  /** Letters of `text`; fewer than all while the peer repeats itself. */
+  at: number;
+  /** Parts that are no text. */
+  others: number;
+  othersAt: number;
+}
+
 /**
  * Folds what a remote says of one task into a thread's events. What was said once is not said again, however often, and in
  * whichever form (as a status, an artifact, a snapshot of the task), the peer repeats it. What is about another task is
@@ -32,12 +45,15 @@ export class TaskReader {
   end: TurnEnd | undefined;
   need: Need | undefined;
   /** The question that was told last: a task that goes on may be shown once more as it stood when it was asked. */
-  #asked = '';
+  #asked: { readonly key: string; readonly messageId: string } | undefined;
   readonly #messages = new Set<string>();
-  /** Text of each artifact so far, and the message that it is told in. */
-  readonly #artifacts = new Map<string, { messageId: string; text: string; parts: number }>();
+  readonly #artifacts = new Map<string, Told>();
   /** Texts that were told: the peer may say the same as a status and as an artifact. */
   readonly #texts = new Set<string>();
+  /** The artifacts by the length of their text: a set of every text on the way would weigh its square. */
+  readonly #byLength = new Map<number, Set<Told>>();
+  /** A task was shown since the last answer: a message is then a word on the way, and no answer. */
+  #hasBegun = false;
   readonly #steps = new Set<string>();
   #last = '';
   #data: { value: unknown } | undefined;
@@ -51,6 +67,7 @@ export class TaskReader {
   goOn(target: Target): void {
     this.target = target;
     this.need = undefined;
+    this.#hasBegun = false;
   }
 
   /** A promise when the consumer is behind. */
@@ -62,11 +79,14 @@ export class TaskReader {
         return this.#takeAnswer(payload.value);
       case 'statusUpdate': {
         const { taskId, contextId, status } = payload.value;
-        return this.#isOther(taskId, contextId) ? undefined : this.#takeStatus(status);
+        if (this.#isOther(taskId, contextId)) return undefined;
+        this.#hasBegun = true;
+        return this.#takeStatus(status);
       }
       case 'artifactUpdate': {
         const { taskId, contextId, artifact, append } = payload.value;
         if (artifact === undefined || this.#isOther(taskId, contextId)) return undefined;
+        this.#hasBegun = true;
         return this.#takeArtifact(artifact, append);
       }
       default:
@@ -76,6 +96,7 @@ export class TaskReader {
 
   takeTask({ id, contextId, artifacts, status }: Task): undefined | Promise<void> {
     if (this.#isOther(id, contextId)) return undefined;
+    this.#hasBegun = true;
     let full: undefined | Promise<void>;
     for (const artifact of artifacts ?? []) full = this.#takeArtifact(artifact, false) ?? full;
     return this.#takeStatus(status) ?? full;
@@ -89,6 +110,9 @@ export class TaskReader {
 
   /** An answer that is no task. */
   #takeAnswer(message: Message): undefined | Promise<void> {
+    const isOther = this.taskId !== undefined && message.taskId !== '' && message.taskId !== this.taskId;
+    if (isOther) return undefined;
+    if (this.#hasBegun) return this.#say(message);
     if (message.contextId !== '') this.contextId ??= message.contextId;
     const full = this.#say(message);
     this.#data = dataIn(message) ?? this.#data;
@@ -121,9 +145,10 @@ export class TaskReader {
       case states.TASK_STATE_INPUT_REQUIRED:
       case states.TASK_STATE_AUTH_REQUIRED: {
         // Told as a question, not as a message; the same once more is the same question.
-        const question = `${state}|${message?.messageId ?? ''}|${said}`;
-        if (question === this.#asked) return undefined;
-        this.#asked = question;
+        const messageId = message?.messageId ?? '';
+        const key = `${state}|${messageId}|${said}`;
+        if (key === this.#asked?.key) return undefined;
+        this.#asked = { key, messageId };
         const isAuth = state === states.TASK_STATE_AUTH_REQUIRED;
         const text = said || (isAuth ? 'the remote agent needs a credential' : 'the remote agent needs an answer');
         const details = message?.parts.find(({ content }) => content?.$case === 'data')?.content?.value;
@@ -136,8 +161,16 @@ export class TaskReader {
         return undefined;
       }
       default:
+        this.#goesOn();
         return message === undefined ? undefined : this.#say(message);
     }
+  }
+
+  /** It works: what it asked is withdrawn, and a question without an id of its own may be asked again. */
+  #goesOn(): void {
+    const isWithdrawn = this.need !== undefined;
+    this.need = undefined;
+    if (isWithdrawn || this.#asked?.messageId === '') this.#asked = undefined;
   }
 
   #say(message: Message): undefined | Promise<void> {
@@ -146,44 +179,79 @@ export class TaskReader {
     const content = fromWire(message.parts);
     const text = textOf(content);
     this.#showSteps(message.parts);
-    if (content.length === 0 || (text !== '' && this.#texts.has(text))) return undefined;
+    if (content.length === 0 || this.#isTold(text)) return undefined;
     this.#note(text);
     return this.#publish(this.target.newMessageId(), content);
   }
 
   #takeArtifact(artifact: Artifact, append: boolean): undefined | Promise<void> {
     const content = fromWire(artifact.parts);
-    const text = textOf(content);
     this.#showSteps(artifact.parts);
     this.#data = dataIn(artifact) ?? this.#data;
     const known = this.#artifacts.get(artifact.artifactId);
-    if (known === undefined) {
-      const messageId = this.target.newMessageId();
-      this.#artifacts.set(artifact.artifactId, { messageId, text, parts: content.length });
-      if (content.length === 0 || (text !== '' && this.#texts.has(text))) return undefined;
-      this.#note(text);
-      return this.#publish(messageId, content);
+    if (known !== undefined) return this.#goOnWith(known, content, append);
+    const text = textOf(content);
+    const isTold = this.#isTold(text);
+    const others = content.filter(isNoText).length;
+    const told = { messageId: this.target.newMessageId(), text: '', at: text.length, others, othersAt: others };
+    this.#artifacts.set(artifact.artifactId, told);
+    this.#grow(told, text);
+    return content.length === 0 || isTold ? undefined : this.#publish(told.messageId, content);
+  }
+
+  /** More of an artifact, or all of it from its beginning: only what is not told yet. */
+  #goOnWith(known: Told, content: ContentPart[], append: boolean): undefined | Promise<void> {
+    const text = textOf(content);
+    if (!append) known.at = known.othersAt = 0;
+    const from = known.at;
+    const isLatest = from === known.text.length;
+    const wasOthersAt = known.othersAt;
+    const others = content.filter(isNoText);
+    known.othersAt += others.length;
+    const newOthers = others.slice(Math.max(0, known.others - wasOthersAt));
+    known.others = Math.max(known.others, known.othersAt);
+    known.at += text.length;
+    if (isLatest) {
+      this.#grow(known, known.text + text);
+      const isAllNew = newOthers.length === others.length;
+      return this.#tell(known, isAllNew ? content : [...withText(text), ...newOthers]);
     }
-    if (append) {
-      known.text += text;
-      known.parts += content.length;
-      this.#note(known.text);
-      return content.length === 0 ? undefined : this.#publish(known.messageId, content);
+    const before = known.text.length - from;
+    if (known.text.startsWith(text.slice(0, before), from)) {
+      const rest = text.slice(before);
+      if (rest !== '') this.#grow(known, known.text + rest);
+      return this.#tell(known, [...withText(rest), ...newOthers]);
     }
-    // The whole once more: only what is not told yet.
-    if (!text.startsWith(known.text)) {
-      const isNew = content.length > 0 && text !== known.text && text !== '';
-      known.text = text;
-      if (!isNew || this.#texts.has(text)) return undefined;
-      this.#note(text);
-      known.messageId = this.target.newMessageId();
-      return this.#publish(known.messageId, content);
-    }
-    const rest = text.slice(known.text.length);
+    // It says something else than before.
+    const whole = known.text.slice(0, from) + text;
+    const isTold = this.#isTold(whole);
+    this.#grow(known, whole);
+    if (isTold) return this.#tell(known, newOthers);
+    known.messageId = this.target.newMessageId();
+    return this.#tell(known, append ? [...withText(whole), ...newOthers] : content);
+  }
+
+  #tell({ messageId }: Told, content: ContentPart[]): undefined | Promise<void> {
+    return content.length === 0 ? undefined : this.#publish(messageId, content);
+  }
+
+  #grow(known: Told, text: string): void {
+    const alike = this.#byLength.get(known.text.length);
+    alike?.delete(known);
+    if (alike?.size === 0) this.#byLength.delete(known.text.length);
     known.text = text;
-    if (rest === '') return undefined;
-    this.#note(text);
-    return this.#publish(known.messageId, [{ type: 'text', text: rest }]);
+    if (text === '') return;
+    this.#last = text;
+    const others = this.#byLength.get(text.length);
+    if (others === undefined) this.#byLength.set(text.length, new Set([known]));
+    else if (others.size < MOST_ALIKE) others.add(known);
+  }
+
+  #isTold(text: string): boolean {
+    if (text === '') return false;
+    if (this.#texts.has(text)) return true;
+    for (const artifact of this.#byLength.get(text.length) ?? []) if (artifact.text === text) return true;
+    return false;
   }
 
   /** What the peer does on the way, each once. */
@@ -220,3 +288,6 @@ export class TaskReader {
 
 const textIn = ({ parts }: Message): string =>
   textOf(fromWire(parts.filter(({ content }) => content?.$case === 'text')));
+
+const isNoText = ({ type }: ContentPart): boolean => type !== 'text';
+const withText = (text: string): ContentPart[] => (text === '' ? [] : [{ type: 'text', text }]);

@@ -1,6 +1,6 @@
 import type { AgentEvent, Bag, SessionStreamData } from '../../contracts/index.js';
 import { textOf } from '../../kernel/content.js';
-import { FUNCTION_EXECUTOR } from '../../kernel/function-executor.js';
+import { FUNCTION_EXECUTOR, isFunctionAgent } from '../../kernel/function-executor.js';
 import { createHistory, type History } from '../../kernel/history.js';
 import { beginLoopWatch, isInLoop, type LoopCarry, type LoopWatch } from '../../kernel/loop-watch.js';
 import type { StateUpdate } from '../../kernel/state.js';
@@ -53,6 +53,7 @@ export class ThreadFold implements ThreadPast {
   isBack = false;
   isToBeTakenUp = true;
   turns = 0;
+  turnsBelow = 0;
   llmCalls = 0;
   readonly tally = createUsageTally();
   spentUsd: number;
@@ -249,6 +250,7 @@ export class ThreadFold implements ThreadPast {
     this.lost.push(...(this.turn?.calls.filter(({ response }) => response === undefined) ?? []));
     this.input ??= unknownInput(messageId);
     this.turns++;
+    this.#countBelow(1);
     this.#countCall();
     // From the event before it the model was asked.
     if (this.#lastAt !== undefined) this.#worked(this.#lastAt, at);
@@ -258,6 +260,11 @@ export class ThreadFold implements ThreadPast {
     this.turn = { messageId, spoke: false, calls: [], expected: 0, isWhole: false, inbox: this.inbox };
     this.inbox = [];
     return this.turn;
+  }
+
+  #countBelow(by: 1 | -1): void {
+    if (isFunctionAgent(this.agent.driver.descriptor)) return;
+    for (let fold = this.parent; fold !== undefined; fold = fold.parent) fold.turnsBelow += by;
   }
 
   #countCall(): void {
@@ -399,6 +406,7 @@ export class ThreadFold implements ThreadPast {
     this.inbox = turn.inbox;
     this.turn = undefined;
     this.turns--;
+    this.#countBelow(-1);
   }
 
   #leaveOpen(requestId: string): void {

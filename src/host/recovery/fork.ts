@@ -2,9 +2,10 @@ import type { SessionHandle } from '../../contracts/index.js';
 import { TroupeError } from '../../kernel/errors.js';
 import { assertSessionId } from '../../kernel/session-id.js';
 import type { HostCore } from '../host-core.js';
+import { assertOwner } from '../owner.js';
 import { newSessionId } from '../session-tree.js';
 import { ArtifactCopy } from './artifacts.js';
-import { assertUndamaged } from './damage.js';
+import { assertUndamaged, damageIn } from './damage.js';
 import { appendNote } from './note.js';
 import { Settled } from './settled.js';
 
@@ -20,14 +21,19 @@ export interface Forked {
  * the last one where none is; a `notice` in the fork says so. The source may be under way, and does not change. Rejects
  * with `SESSION_NOT_FOUND`, or `INVALID_OPTION` for a position before the first event.
  */
-export async function forkSession(host: HostCore, sessionId: string, { at }: { at?: number }): Promise<Forked> {
+export async function forkSession(
+  host: HostCore,
+  sessionId: string,
+  { at, userId }: { at?: number; userId?: string | undefined },
+): Promise<Forked> {
   assertSessionId(sessionId);
-  if (at !== undefined && !Number.isFinite(at)) throw noPosition(sessionId, at);
+  if (at !== undefined && !Number.isSafeInteger(at)) throw noPosition(sessionId, at);
   await host.closing.get(sessionId);
   // What has been said by now is part of the past.
   await host.trees.get(sessionId)?.pendingWrites;
   const source = await host.store.load(sessionId);
   try {
+    assertOwner(source, userId);
     return await forkFrom(host, source, at);
   } finally {
     await source.close();
@@ -51,6 +57,11 @@ async function forkFrom(host: HostCore, source: SessionHandle, at: number | unde
   const id = newSessionId();
   const fork = await copy(host, source, { id, at: position });
   try {
+    const damage = damageIn(source);
+    if (damage !== undefined && damage.afterSeq < position) {
+      const text = `${source.id} is damaged at line ${damage.line} (${damage.reason}): what stood there is not in the fork`;
+      await appendNote(host, fork, { code: 'FORK_DAMAGED', severity: 'warning', text });
+    }
     if (last > position) {
       const text = `forked at ${position}, the last settled position before ${last}: behind it a call or a question is open`;
       await appendNote(host, fork, { code: 'FORK_MOVED', severity: 'info', text });

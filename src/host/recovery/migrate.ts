@@ -26,9 +26,14 @@ export async function agreeOnDefinition(
     state: structuredClone(past.state),
   });
   if (state === undefined) return undefined;
+  replaceState(past, state);
+  return state;
+}
+
+/** What a session is gone on with is what its migration made of it. */
+export function replaceState(past: Past, state: Bag): void {
   for (const key of Object.keys(past.state)) delete past.state[key];
   Object.assign(past.state, state);
-  return state;
 }
 
 /** The state is what the migration says, for whoever goes on with the log, too. */

@@ -76,6 +76,7 @@ export interface ThreadPast {
   /** The thread has not yet gone on from it. */
   isToBeTakenUp: boolean;
   turns: number;
+  turnsBelow: number;
   llmCalls: number;
   readonly tally: UsageTally;
   spentUsd: number;

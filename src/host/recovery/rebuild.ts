@@ -5,6 +5,7 @@ import { errorResult } from '../../kernel/tool-result.js';
 import { createUsageTally } from '../../kernel/usage.js';
 import { abortStop, endRun, stopRun } from '../end-run.js';
 import { createExecutor } from '../executors.js';
+import { takeBackTurn } from '../limits.js';
 import { watchLoops } from '../loop-watch.js';
 import { tellOtherExecutor } from '../run-start.js';
 import { publish } from '../session-tree.js';
@@ -74,6 +75,9 @@ function recordOf(thread: Thread, past: ThreadPast, input: AgentEvent<'message'>
     inputText: textOf(input.content),
     tally,
     turns: past.turns,
+    turnsBelow: past.turnsBelow,
+    turnsOpen: 0,
+    heldTurns: undefined,
     llmCalls: past.llmCalls,
     stop: undefined,
     stoppedAt: 0,
@@ -185,6 +189,7 @@ const isComplete = ({ calls, expected, isWhole }: TurnPast) => isWhole || calls.
 /** A model call that broke off is made again; what was said of it stays in the log, and is no part of the history. */
 function discard(thread: Thread, run: RunRecord, { messageId, calls, inbox }: TurnPast): void {
   run.turns--;
+  takeBackTurn(thread);
   run.inbox = inbox;
   run.lastText = '';
   run.lastPieces = undefined;

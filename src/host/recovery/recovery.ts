@@ -79,7 +79,12 @@ function isSame({ request, response }: QuestionPast, draft: QuestionDraft): bool
   if (request.kind !== draft.kind) return false;
   // A credential is in no log.
   if (draft.kind === 'auth_required' && response !== undefined) return false;
-  if (draft.kind === 'tool_confirmation') return request.context?.actionHash === draft.context?.actionHash;
+  if (draft.kind === 'tool_confirmation') {
+    const [then = {}, now = {}] = [request.context, draft.context];
+    if (then.actionHash !== now.actionHash) return false;
+    // An answer is about what was shown. A question that is open is asked as it was, and looked at when it is answered.
+    return response === undefined || (then.diff === now.diff && then.problem === now.problem);
+  }
   // What the model failed with this time is no other question.
   if (draft.kind === 'model_fallback') return request.context?.failed === draft.context?.failed;
   return draft.kind === 'tool_recovery' || request.message === draft.message;

@@ -10,7 +10,7 @@ import type { CompiledAgent, RunEnd, Tree } from '../thread.js';
 import type { ResumeOptions, RunOptions } from '../types.js';
 import { assertUndamaged, damageIn } from './damage.js';
 import { assertDefinition, type DefinitionMark, readMark } from './definition-mark.js';
-import { agreeOnDefinition, publishMigrated } from './migrate.js';
+import { agreeOnDefinition, publishMigrated, replaceState } from './migrate.js';
 import type { ThreadPast } from './past.js';
 import { givePast, resumeRun } from './rebuild.js';
 import { RECOVERY_SCHEMA } from './recover-call.js';
@@ -41,33 +41,74 @@ export function openResumed(host: HostCore, sessionId: string, options: ResumeOp
 
 async function openNow(host: HostCore, sessionId: string, options: ResumeOptions): Promise<Resumed> {
   await host.closing.get(sessionId);
-  const handle = await loadWhole(host, sessionId, options.repair === true);
+  const handle = await host.store.load(sessionId);
+  if (damageIn(handle) !== undefined) {
+    if (options.repair !== true || host.store.repair === undefined) {
+      assertUndamaged(
+        handle,
+        `resume it with { repair: true }, or repair it first (troupe sessions repair ${sessionId})`,
+      );
+    }
+    return takeDamaged(host, handle, options);
+  }
+  return closing(handle, () => take(host, handle, options));
+}
+
+/** The handle is closed where the session is refused. */
+async function closing<T>(handle: SessionHandle, task: () => Promise<T>): Promise<T> {
   try {
-    return await take(host, handle, options);
+    return await task();
   } catch (thrown) {
     await handle.close();
     throw thrown;
   }
 }
 
-/** A log that has lost something in its middle is repaired first, or refused. */
-async function loadWhole(host: HostCore, sessionId: string, repair: boolean): Promise<SessionHandle> {
-  const handle = await host.store.load(sessionId);
-  if (damageIn(handle) === undefined) return handle;
-  await handle.close();
-  if (!repair || host.store.repair === undefined) assertUndamaged(handle, 'resume it with { repair: true }');
-  else await host.store.repair(sessionId);
-  return host.store.load(sessionId);
+/** A log that has lost something in its middle is repaired once nothing else is in the way of going on with it. */
+async function takeDamaged(host: HostCore, damaged: SessionHandle, options: ResumeOptions): Promise<Resumed> {
+  const before = await closing(damaged, async () => {
+    const found = await readWhole(host, damaged, options);
+    // The session may be another writer's: then it is not for this one to migrate or to mend.
+    if (await damaged.isWritten?.()) await damaged.lock?.();
+    return { ...found, migrated: await agree(found, damaged.id, options) };
+  });
+  await damaged.close();
+  await host.store.repair?.(damaged.id);
+  const handle = await host.store.load(damaged.id);
+  return closing(handle, async () => {
+    await handle.lock?.();
+    const { migrated } = before;
+    const found = await readWhole(host, handle, options);
+    if (found.past.seq !== before.past.seq) throw wasWritten(handle.id);
+    if (migrated !== undefined) replaceState(found.past, migrated);
+    return goOn(host, handle, { ...found, migrated });
+  });
 }
 
 async function take(host: HostCore, handle: SessionHandle, options: ResumeOptions): Promise<Resumed> {
+  const found = await readWhole(host, handle, options);
+  if (found.past.run !== undefined) await handle.lock?.();
+  return goOn(host, handle, { ...found, migrated: await agree(found, handle.id, options) });
+}
+
+/** What a log holds, and what it is gone on with; all that can be in the way has been looked at. */
+interface Found {
+  readonly compiled: CompiledAgent;
+  readonly past: Past;
+  readonly mark: DefinitionMark | undefined;
+  readonly options: RunOptions;
+}
+
+/** Reads a log and checks everything that can be checked before anything is changed. */
+async function readWhole(host: HostCore, handle: SessionHandle, options: ResumeOptions): Promise<Found> {
   const events: AgentEvent[] = [];
   for await (const event of handle.events) events.push(event);
   const agent = options.agent ?? host.agents.get(handle.agentName);
   if (agent === undefined) throw unknownAgent(host, handle);
   await host.toolsets?.ready(agent);
   const logged = settingsIn(events);
-  const runOptions = runOptionsOf(options, logged);
+  const owner = handle.head?.metadata.userId;
+  const runOptions = { ...runOptionsOf(options, logged), ...(owner !== undefined && { userId: owner }) };
   const compiled = prepare(host, agent as AgentDefinition, runOptions, handle.id);
   assertAgent(compiled, handle);
   if (options.migrate === undefined) assertDefinition(handle.id, logged.mark, compiled);
@@ -76,21 +117,34 @@ async function take(host: HostCore, handle: SessionHandle, options: ResumeOption
   const { run } = past;
   if (run === undefined) {
     if (past.end === undefined) throw notBegun(handle.id);
-    await handle.close();
-    return { kind: 'ended', end: past.end };
-  }
-  if (run.stranger !== undefined) {
+  } else if (run.stranger !== undefined) {
     throw new TroupeError({
       code: 'DEFINITION_CHANGED',
       message: `session "${handle.id}" has a thread "${run.stranger}", for which "${compiled.definition.name}" has no agent`,
     });
-  }
-  if (run.root.input === undefined) throw notBegun(handle.id);
-  await handle.lock?.();
-  await readSchemas(run.root);
-  const { migrate } = options;
-  const migrated = await agreeOnDefinition(handle.id, compiled, { past, mark: logged.mark, migrate });
-  return rebuild(host, compiled, { handle, past, options: runOptions, root: run.root, migrated });
+  } else if (run.root.input === undefined) throw notBegun(handle.id);
+  else await readSchemas(run.root);
+  return { compiled, past, mark: logged.mark, options: runOptions };
+}
+
+/** The state that a migration made of that of a run; nothing is asked of one that has ended. */
+async function agree(
+  { compiled, past, mark }: Found,
+  id: string,
+  { migrate }: ResumeOptions,
+): Promise<Bag | undefined> {
+  return past.run === undefined ? undefined : agreeOnDefinition(id, compiled, { past, mark, migrate });
+}
+
+async function goOn(
+  host: HostCore,
+  handle: SessionHandle,
+  { compiled, past, options, migrated }: Found & { migrated: Bag | undefined },
+): Promise<Resumed> {
+  const root = past.run?.root;
+  if (root !== undefined) return rebuild(host, compiled, { handle, past, options, root, migrated });
+  await handle.close();
+  return { kind: 'ended', end: past.end as RunEnd };
 }
 
 function rebuild(
@@ -189,6 +243,13 @@ function* threadsBelow(thread: ThreadPast): Generator<ThreadPast> {
   yield thread;
   for (const child of thread.children) yield* threadsBelow(child);
 }
+
+const wasWritten = (sessionId: string) =>
+  new TroupeError({
+    code: 'SESSION_STALE',
+    message: `session "${sessionId}" was written by another while it was repaired; resume it again`,
+    retryable: true,
+  });
 
 const notBegun = (sessionId: string) =>
   new TroupeError({

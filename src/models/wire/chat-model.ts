@@ -1,7 +1,7 @@
 import type { ModelInterface } from '../../contracts/index.js';
 import type { Fetch, HeadersProvider } from './clean-fetch.js';
 import { exchange, streamingModel } from './exchange.js';
-import { type ChatFrame, chatFolder } from './openai-answer.js';
+import { CHAT_FRAME, type ChatFrame, chatFolder } from './openai-answer.js';
 import { type ChatDialect, toChatRequest } from './openai-request.js';
 import { isLoopback, loadSdk, missingKey } from './sdk.js';
 
@@ -35,7 +35,12 @@ export function chatModel(endpoint: ChatEndpoint): ModelInterface {
     yield* exchange<ChatFrame>(
       request,
       // The client insists on a key of its own; without one it must not reach the wire.
-      { fetch: endpoint.fetch, headers: endpoint.headers, drop: key === undefined ? ['authorization'] : [] },
+      {
+        fetch: endpoint.fetch,
+        headers: endpoint.headers,
+        drop: key === undefined ? ['authorization'] : [],
+        shape: CHAT_FRAME,
+      },
       async ({ fetch, signal }) => {
         const { OpenAI } = await loadSdk('openai', '6.49.0', () => import('openai'));
         // Organisation and project of the environment belong to OpenAI alone.

@@ -1,5 +1,6 @@
 import { ModelError } from '../../kernel/errors.js';
 import { brokenStream, errorInFrame, errorOfResponse, errorOfTransport } from './errors.js';
+import { frameFault, type Shape } from './frame-shape.js';
 import { createSseParser, type SseEvent } from './sse.js';
 
 export type Fetch = typeof globalThis.fetch;
@@ -16,6 +17,8 @@ export interface CleanFetch {
   readonly fetch: Fetch;
   /** Why the exchange failed, whatever the client that used `fetch` made of it. */
   readonly failure: ModelError | undefined;
+  /** A frame of the answer has reached the client. */
+  readonly hasBegun: boolean;
 }
 
 /**
@@ -27,11 +30,20 @@ export function createCleanFetch(options: {
   fetch?: Fetch | undefined;
   headers?: HeadersProvider | undefined;
   drop?: readonly string[];
+  /** Of the frames: one that is something else breaks the stream. */
+  shape?: Shape;
   /** The answer is one JSON text, and reaches the client as it is. */
   plain?: boolean;
 }): CleanFetch {
   let failure: ModelError | undefined;
+  let hasBegun = false;
+  const begin = () => {
+    hasBegun = true;
+  };
+  /** Credentials of the requests: a provider that repeats them in an error is not quoted with them. */
+  const secrets = new Set<string>();
   const fail = (error: ModelError): ModelError => {
+    for (const secret of secrets) error.message = error.message.replaceAll(secret, '[secret]');
     failure ??= error;
     return error;
   };
@@ -41,6 +53,7 @@ export function createCleanFetch(options: {
     for (const name of options.drop ?? []) headers.delete(name);
     const provided = await providedHeaders(options.headers, refused, fail);
     for (const [name, value] of Object.entries(provided)) headers.set(name, value);
+    for (const secret of secretsIn(headers)) secrets.add(secret);
     const request = { ...init, headers };
     const answer = options.fetch ? options.fetch(input, request) : fetch(input, withoutTimeouts(request));
     return answer.catch((thrown: unknown) => {
@@ -59,7 +72,9 @@ export function createCleanFetch(options: {
       throw fail(errorOfResponse(response.status, response.headers, body));
     }
     if (options.plain) return response;
-    return new Response(cleanBody(response, fail), { headers: { 'content-type': 'text/event-stream' } });
+    return new Response(cleanBody(response, { fail, begin, shape: options.shape }), {
+      headers: { 'content-type': 'text/event-stream' },
+    });
   };
 
   return {
@@ -67,7 +82,22 @@ export function createCleanFetch(options: {
     get failure() {
       return failure;
     },
+    get hasBegun() {
+      return hasBegun;
+    },
   };
+}
+
+const SECRET_HEADER = /auth|key|token|secret|cookie/i;
+const SHORTEST_SECRET = 8;
+
+function* secretsIn(headers: Headers): Generator<string> {
+  for (const [name, value] of headers) {
+    if (!SECRET_HEADER.test(name)) continue;
+    // A scheme stands before a credential.
+    const [, secret = ''] = /^(?:\w+ )?(.+)$/.exec(value) ?? [];
+    if (secret.length >= SHORTEST_SECRET) yield secret;
+  }
 }
 
 async function providedHeaders(
@@ -85,17 +115,22 @@ async function providedHeaders(
 }
 
 /** Frames as `data: …` chunks, one each; then the end, or the failure behind the frames that came before it. */
-function cleanBody(response: Response, fail: (error: ModelError) => ModelError): ReadableStream<Uint8Array> {
+function cleanBody(
+  response: Response,
+  { fail, begin, shape }: { fail: (error: ModelError) => ModelError; begin: () => void; shape: Shape | undefined },
+): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   const reader = response.body?.getReader();
   const frames: Uint8Array[] = [];
   let ended = reader === undefined;
+  let isPage = response.headers.get('content-type')?.startsWith('text/html') === true;
   let broken: ModelError | undefined;
 
   const parser = createSseParser();
 
   function accept({ data, event }: SseEvent): void {
     if (ended || broken !== undefined || data.trim() === '') return;
+    isPage = false;
     if (data.trim() === '[DONE]') {
       ended = true;
       return;
@@ -109,9 +144,14 @@ function cleanBody(response: Response, fail: (error: ModelError) => ModelError):
     }
     // A provider that was not asked for events may send all its frames as one list.
     for (const frame of Array.isArray(parsed) ? parsed : [parsed]) {
-      broken ??= errorInFrame(frame, event);
+      broken ??= errorInFrame(frame, event) ?? misshapen(frame);
       if (broken === undefined) frames.push(encoder.encode(`data: ${JSON.stringify(frame)}\n\n`));
     }
+  }
+
+  function misshapen(frame: unknown): ModelError | undefined {
+    const fault = shape === undefined ? undefined : frameFault(frame, shape);
+    return fault === undefined ? undefined : brokenStream(`the provider sent a frame that is no answer: ${fault}`);
   }
 
   function read(bytes: Uint8Array | undefined): void {
@@ -126,12 +166,16 @@ function cleanBody(response: Response, fail: (error: ModelError) => ModelError):
             const next = await reader?.read();
             read(next?.value);
             if (next === undefined || next.done) ended = true;
+            if (ended && isPage) broken = pageInstead(response.url);
           } catch (thrown) {
             broken = errorOfTransport(thrown);
           }
         }
         const frame = frames.shift();
-        if (frame !== undefined) return controller.enqueue(frame);
+        if (frame !== undefined) {
+          begin();
+          return controller.enqueue(frame);
+        }
         // The socket goes back to the pool when all was read, and is closed when it was not.
         void reader?.cancel().catch(() => undefined);
         if (broken === undefined) controller.close();
@@ -142,6 +186,12 @@ function cleanBody(response: Response, fail: (error: ModelError) => ModelError):
     { highWaterMark: 0 },
   );
 }
+
+const pageInstead = (url: string): ModelError =>
+  new ModelError({
+    code: 'NOT_FOUND',
+    message: `a web page answered in place of the provider${URL.canParse(url) ? ` at ${new URL(url).origin}` : ''}: look at the base URL (often it ends in /v1)`,
+  });
 
 interface Dispatcher {
   dispatch(options: object, handler: unknown): boolean;

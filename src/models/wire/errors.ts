@@ -86,9 +86,13 @@ export function errorOfTransport(thrown: unknown): ModelError {
   });
 }
 
-/** Anything else that came out of a provider's client. Mistakes of the caller stay what they are. */
-export function errorOfClient(thrown: unknown): Error {
+/**
+ * Anything else that came out of a provider's client. Mistakes of the caller stay what they are; a client that fails over
+ * an answer that has begun has been given one that nobody can read.
+ */
+export function errorOfClient(thrown: unknown, { hasBegun = false }: { hasBegun?: boolean } = {}): Error {
   if (thrown instanceof ModelError || thrown instanceof TroupeError) return thrown;
+  if (hasBegun) return brokenStream('the provider sent an answer that cannot be read', thrown);
   const message = thrown instanceof Error ? thrown.message : String(thrown);
   return new ModelError({ code: 'INTERNAL', message: `the provider's client failed: ${message}`, cause: thrown });
 }

@@ -2,6 +2,7 @@ import type { ContentPart, ModelInterface, ModelRequest, ModelResponse } from '.
 import { appendPart } from '../../kernel/content.js';
 import { createCleanFetch, type Fetch, type HeadersProvider } from './clean-fetch.js';
 import { errorOfClient } from './errors.js';
+import type { Shape } from './frame-shape.js';
 import { cancelled } from './status.js';
 
 /** Turns the frames of one answer into increments. Both may throw a `ModelError`. */
@@ -17,7 +18,7 @@ export interface Folder<Frame> {
  */
 export async function* exchange<Frame>(
   request: ModelRequest,
-  options: { fetch?: Fetch | undefined; headers?: HeadersProvider | undefined; drop?: readonly string[] },
+  options: { fetch?: Fetch | undefined; headers?: HeadersProvider | undefined; drop?: readonly string[]; shape: Shape },
   open: (port: { fetch: Fetch; signal: AbortSignal }) => Promise<AsyncIterable<Frame>>,
   folder: Folder<Frame>,
 ): AsyncGenerator<ModelResponse> {
@@ -38,7 +39,7 @@ export async function* exchange<Frame>(
     if (caller?.aborted) throw cancelled(caller.reason);
     yield* folder.end();
   } catch (thrown) {
-    throw caller?.aborted ? cancelled(thrown) : (clean.failure ?? errorOfClient(thrown));
+    throw caller?.aborted ? cancelled(thrown) : (clean.failure ?? errorOfClient(thrown, clean));
   } finally {
     caller?.removeEventListener('abort', onAbort);
     cut.abort();

@@ -3,6 +3,7 @@ import { ModelError } from '../../kernel/errors.js';
 import type { WireNames } from '../../kernel/wire-names.js';
 import { brokenStream } from './errors.js';
 import type { Folder } from './exchange.js';
+import type { Shape } from './frame-shape.js';
 
 /** What is read of a frame; all of it may be missing. */
 export interface GeminiFrame {
@@ -31,6 +32,41 @@ export interface GeminiAnswerPart {
   executableCode?: { language?: string; code?: string };
   codeExecutionResult?: { outcome?: string; output?: string };
 }
+
+/** What the reader below relies on. */
+export const GEMINI_FRAME: Shape = {
+  fields: {
+    candidates: {
+      list: {
+        fields: {
+          index: 'any',
+          content: {
+            fields: {
+              parts: {
+                list: {
+                  fields: {
+                    text: 'text',
+                    thought: 'any',
+                    thoughtSignature: 'text',
+                    functionCall: { fields: { id: 'text', name: 'text', args: 'any' } },
+                    inlineData: { fields: { mimeType: 'text', data: 'text' } },
+                    fileData: { fields: { mimeType: 'text', fileUri: 'text' } },
+                    executableCode: { fields: { language: 'text', code: 'text' } },
+                    codeExecutionResult: { fields: { outcome: 'text', output: 'text' } },
+                  },
+                },
+              },
+            },
+          },
+          finishReason: 'text',
+          finishMessage: 'text',
+        },
+      },
+    },
+    promptFeedback: { fields: { blockReason: 'text', blockReasonMessage: 'text' } },
+    usageMetadata: { fields: {} },
+  },
+};
 
 const REFUSALS = new Set([
   'SAFETY',
@@ -186,9 +222,10 @@ function toPart(part: GeminiAnswerPart): ContentPart | undefined {
 function toUsage(given: GeminiFrame['usageMetadata'], before: ModelUsage | undefined): ModelUsage | undefined {
   if (!given) return before;
   const usage: ModelUsage = { ...before };
-  if (given.promptTokenCount !== undefined) usage.inputTokens = given.promptTokenCount;
-  if (given.candidatesTokenCount !== undefined) usage.outputTokens = given.candidatesTokenCount;
-  if (given.cachedContentTokenCount !== undefined) usage.cachedTokens = given.cachedContentTokenCount;
-  if (given.thoughtsTokenCount !== undefined) usage.thoughtTokens = given.thoughtsTokenCount;
+  const { promptTokenCount, candidatesTokenCount, cachedContentTokenCount, thoughtsTokenCount } = given;
+  if (typeof promptTokenCount === 'number') usage.inputTokens = promptTokenCount;
+  if (typeof candidatesTokenCount === 'number') usage.outputTokens = candidatesTokenCount;
+  if (typeof cachedContentTokenCount === 'number') usage.cachedTokens = cachedContentTokenCount;
+  if (typeof thoughtsTokenCount === 'number') usage.thoughtTokens = thoughtsTokenCount;
   return Object.keys(usage).length === 0 ? undefined : usage;
 }

@@ -4,6 +4,7 @@ import type { WireNames } from '../../kernel/wire-names.js';
 import { type CallPiece, createCallAssembly } from './call-assembly.js';
 import { brokenStream } from './errors.js';
 import type { Folder } from './exchange.js';
+import type { Shape } from './frame-shape.js';
 import { appendDetails, keepReasoning } from './reasoning-details.js';
 
 /** What is read of a chunk; all of it may be missing or null. */
@@ -23,7 +24,7 @@ interface ChatChoice {
 }
 
 interface ChatDelta {
-  content?: string | { type?: string; text?: string }[] | null;
+  content?: string | ({ type?: string; text?: string } | null)[] | null;
   refusal?: string | null;
   reasoning?: string | null;
   reasoning_content?: string | null;
@@ -39,6 +40,29 @@ interface ChatUsage {
   completion_tokens_details?: { reasoning_tokens?: number | null } | null;
   cost?: number | null;
 }
+
+const DELTA: Shape = {
+  fields: {
+    content: 'any',
+    refusal: 'text',
+    tool_calls: {
+      list: { fields: { index: 'any', id: 'text', function: { fields: { name: 'text', arguments: 'any' } } } },
+    },
+    images: { list: { fields: { image_url: { fields: { url: 'text' } } } } },
+  },
+};
+
+/** What the reader below relies on. */
+export const CHAT_FRAME: Shape = {
+  fields: {
+    choices: {
+      list: {
+        fields: { index: 'any', delta: DELTA, message: DELTA, finish_reason: 'text', native_finish_reason: 'text' },
+      },
+    },
+    usage: 'any',
+  },
+};
 
 const STOPS = new Set(['stop', 'tool_calls', 'function_call', 'eos', 'end_turn', 'stop_sequence']);
 const FINISHES: Readonly<Record<string, FinishReason>> = {
@@ -64,7 +88,7 @@ export function chatFolder(names: WireNames, options: { keepReasoning: boolean }
 
   function take(delta: ChatDelta, content: ContentPart[]): void {
     const thought = delta.reasoning || delta.reasoning_content;
-    if (thought) content.push({ type: 'thought', thought });
+    if (typeof thought === 'string' && thought !== '') content.push({ type: 'thought', thought });
     if (options.keepReasoning) appendDetails(details, delta.reasoning_details);
     const text = textOfDelta(delta.content);
     if (text !== '') content.push({ type: 'text', text });
@@ -131,7 +155,7 @@ const failedWith = (reason: string): ModelError =>
 function textOfDelta(content: ChatDelta['content']): string {
   if (typeof content === 'string') return content;
   if (!Array.isArray(content)) return '';
-  return content.map((part) => (part.type === 'text' ? (part.text ?? '') : '')).join('');
+  return content.map((part) => (part?.type === 'text' && typeof part.text === 'string' ? part.text : '')).join('');
 }
 
 function toMedia(url: string | undefined): ContentPart | undefined {

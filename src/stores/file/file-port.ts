@@ -1,4 +1,5 @@
 import fs from 'node:fs';
+import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 
 export interface FileFacts {
@@ -64,13 +65,19 @@ const read = promisify(fs.read) as (
   position: number,
 ) => Promise<{ bytesRead: number }>;
 const mkdir = promisify(fs.mkdir);
+const stat = promisify(fs.stat);
+// Its types know no flags in numbers.
+const readFile = promisify(fs.readFile) as unknown as (path: string, options: { flag: number }) => Promise<Buffer>;
 
 const DIRECTORY_MODE = 0o700;
 export const FILE_MODE = 0o600;
 
+/** Nobody waits for whoever writes a pipe that stands where a file should; to files it makes no difference. */
+const TO_READ = fs.constants.O_RDONLY | (fs.constants.O_NONBLOCK ?? 0);
+
 /** The file system of this machine. */
 export const nodeFiles: FilePort = {
-  open: (path, flags, mode = FILE_MODE) => open(path, flags, mode),
+  open: (path, flags, mode = FILE_MODE) => open(path, flags === 'r' ? TO_READ : flags, mode),
   write: async (fd, bytes, position = null) => (await write(fd, bytes, 0, bytes.length, position)).bytesWritten,
   writeNow(fd, bytes, position) {
     for (let done = 0; done < bytes.length; ) {
@@ -84,15 +91,16 @@ export const nodeFiles: FilePort = {
   truncate: promisify(fs.ftruncate),
   facts: promisify(fs.fstat) as (fd: number) => Promise<FileFacts>,
   factsAt: promisify(fs.lstat) as (path: string) => Promise<FileFacts>,
-  readFile: promisify(fs.readFile) as (path: string) => Promise<Buffer>,
+  readFile: (path) => readFile(path, { flag: TO_READ }),
   readIfChanged(path, seen) {
     const facts = fs.statSync(path, { throwIfNoEntry: false });
-    if (facts === undefined) return undefined;
+    if (!facts?.isFile()) return undefined;
     const now = `${facts.ino}:${facts.size}:${facts.mtimeMs}`;
     return now === seen ? undefined : { text: fs.readFileSync(path, 'utf8'), seen: now };
   },
   mkdir: async (path, recursive = false) => {
-    await mkdir(path, { recursive, mode: DIRECTORY_MODE });
+    if (recursive) await makeAll(path);
+    else await mkdir(path, { mode: DIRECTORY_MODE });
   },
   names: promisify(fs.readdir) as (path: string) => Promise<string[]>,
   rename: promisify(fs.rename),
@@ -102,6 +110,22 @@ export const nodeFiles: FilePort = {
     await promisify(fs.rm)(path, { recursive: true, force: true });
   },
 };
+
+/** Step by step: where a system refuses a name as one that is not there (`/proc`), Node's own way tries it for ever. */
+async function makeAll(path: string): Promise<void> {
+  const make = () =>
+    mkdir(path, { mode: DIRECTORY_MODE }).catch(async (thrown: unknown) => {
+      if (codeOf(thrown) !== 'EEXIST' || !(await stat(path)).isDirectory()) throw thrown;
+    });
+  try {
+    await make();
+  } catch (thrown) {
+    const above = dirname(path);
+    if (codeOf(thrown) !== 'ENOENT' || above === path) throw thrown;
+    await makeAll(above);
+    await make();
+  }
+}
 
 /** Writes all of it, in as many pieces as the system takes. Resolves with the bytes written. */
 export async function writeAll(files: FilePort, fd: number, bytes: Uint8Array, position?: number): Promise<number> {

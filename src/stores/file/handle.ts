@@ -9,12 +9,13 @@ import type {
   SessionSnapshot,
 } from '../../contracts/index.js';
 import { TroupeError } from '../../kernel/errors.js';
+import { assertPosition } from '../../kernel/position.js';
 import { withoutTemporary } from '../../kernel/temporary.js';
 import { archive } from './archive.js';
 import { orMissing, syncDirectory } from './file-port.js';
 import { changesState, eventLine, headerLine, type LogHeader, reserveLine } from './log-line.js';
 import { createLogWriter, type LogWriter } from './log-writer.js';
-import { type FoundLog, NEVER, notFound, openLog } from './open-log.js';
+import { type FoundLog, headerAt, NEVER, notFound, openLog } from './open-log.js';
 import { readLog } from './read-log.js';
 import { sortRecords, writeLog } from './rewrite-log.js';
 import { gapsOf, keepState, type LogScan, newScan, type Range, type StateEntry, scanOn } from './scan-log.js';
@@ -135,6 +136,11 @@ export class FileHandle implements SessionHandle {
   }
 
   append(event: AgentEvent): Promise<void> {
+    try {
+      assertPosition(event);
+    } catch (thrown) {
+      return Promise.reject(thrown);
+    }
     if (this.#writer !== undefined && this.#opening === undefined && this.#line === undefined) {
       return this.#append(event);
     }
@@ -329,6 +335,7 @@ export class FileHandle implements SessionHandle {
       agentName,
       metadata,
       ...(forkedFrom !== undefined && { forkedFrom }),
+      ...(this.#header.isLost && { isLost: true }),
       lastSeq: this.#lastSeq,
       reservedSeq: this.#reservedSeq,
       eventCount: this.#count,
@@ -364,12 +371,7 @@ export class FileHandle implements SessionHandle {
     const fd = await files.open(this.#paths.log, 'r+');
     try {
       const { ino, size } = await files.facts(fd);
-      if (ino !== this.#readTo.ino || size !== this.#readTo.size) {
-        throw new TroupeError({
-          code: 'SESSION_STALE',
-          message: `session "${this.id}" was written by another since it was read here; load it again`,
-        });
-      }
+      if (ino !== this.#readTo.ino || size !== this.#readTo.size) throw isStale(this.id);
       const damage = this.#gaps.find(({ kind }) => kind === 'damaged');
       if (damage !== undefined) {
         throw new TroupeError({
@@ -377,6 +379,8 @@ export class FileHandle implements SessionHandle {
           message: `the log of session "${this.id}" is damaged at line ${damage.line} (${damage.reason}): it can be read, and written on once it is repaired (troupe sessions repair ${this.id})`,
         });
       }
+      // A log that took the place of a deleted one may have its inode, and its size.
+      if ((await headerAt(files, fd))?.made !== this.#header.made) throw isStale(this.id);
       let end = size;
       if (this.#torn !== undefined) {
         await archive(files, this.#paths.archive, 'torn', fd, [this.#torn]);
@@ -467,6 +471,12 @@ export class FileHandle implements SessionHandle {
     this.#recentFrom = scan.lastSeq;
   }
 }
+
+const isStale = (id: string) =>
+  new TroupeError({
+    code: 'SESSION_STALE',
+    message: `session "${id}" was written by another since it was read here; load it again`,
+  });
 
 export const emptyLog = (header: LogHeader, ino: number, size: number): FoundLog => ({
   scan: Object.assign(newScan(ino), { header, size, lines: 1 }),

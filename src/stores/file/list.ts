@@ -16,8 +16,10 @@ export async function listSessions(
   agentName: string | undefined,
   scope: { appName?: string; userId?: string },
 ): Promise<SessionSummary[]> {
-  const found = (await summaries(parts, root)).filter(({ agentName: of, metadata }) => {
+  const found = (await summaries(parts, root)).filter(({ agentName: of, metadata, isLost }) => {
     if (agentName !== undefined && of !== agentName) return false;
+    // Whose it is cannot be told: an application sees it, of the users none.
+    if (isLost) return scope.userId === undefined;
     if (scope.appName !== undefined && metadata.appName !== scope.appName) return false;
     return scope.userId === undefined || metadata.userId === scope.userId;
   });
@@ -42,10 +44,16 @@ export async function summaries(parts: StoreParts, root: string): Promise<Summar
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-function toListed({ id, agentName, metadata, lastUpdateTime, eventCount, forkedFrom }: Summary): SessionSummary {
+function toListed(summary: Summary): SessionSummary {
+  const { id, agentName, metadata, lastUpdateTime, eventCount, forkedFrom, damaged, isLost } = summary;
   const listed: SessionSummary = { id, agentName, lastUpdateTime, eventCount };
   if (typeof metadata.title === 'string') listed.title = metadata.title;
   if (forkedFrom !== undefined) listed.forkedFrom = forkedFrom;
+  const damage: string[] = [];
+  if (isLost) damage.push('its header is lost, whose it was is not known');
+  if (damaged > 0)
+    damage.push(damaged === 1 ? 'a part of its log cannot be read' : `${damaged} parts of its log cannot be read`);
+  if (damage.length > 0) listed.damage = damage.join('; ');
   return listed;
 }
 
@@ -85,6 +93,7 @@ async function sumUp(parts: StoreParts, root: string, id: string): Promise<Summa
     agentName,
     metadata,
     ...(forkedFrom !== undefined && { forkedFrom }),
+    ...(header.isLost && { isLost: true }),
     lastSeq,
     reservedSeq,
     eventCount,

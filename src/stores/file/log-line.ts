@@ -1,5 +1,6 @@
 import { crc32 } from 'node:zlib';
 import type { AgentEvent, Bag, ForkOrigin, SessionMetadata } from '../../contracts/index.js';
+import { TroupeError } from '../../kernel/errors.js';
 
 /** Written into the header of each log. What is newer is refused by name. */
 export const LOG_FORMAT = 1;
@@ -12,6 +13,10 @@ export interface LogHeader {
   readonly agentName: string;
   readonly metadata: SessionMetadata;
   readonly forkedFrom?: ForkOrigin;
+  /** Tells a log from one that had its name, and its place on the disk, before. */
+  readonly made?: string;
+  /** It stands in for one that could not be read: what the session was made with is not known. */
+  readonly isLost?: true;
 }
 
 /*
@@ -29,6 +34,7 @@ const EVENT = Buffer.from(',"event":');
 const COMMA = 44;
 const ZERO = 48;
 const NINE = 57;
+const CLOSING = 125;
 
 const toLine = (rest: string): string => `{"crc":"${crc32(rest).toString(16).padStart(8, '0')}",${rest}\n`;
 
@@ -68,29 +74,36 @@ export interface LineFacts {
   eventAt: number;
 }
 
-/** Looks at the line from `start` to `end` (without its end of line); `isSound` when its checksum was looked at before. */
-export function lookAt(bytes: Buffer, start: number, end: number, facts: LineFacts, isSound = false): void {
+/** Looks at the line from `start` to `end` (without its end of line); `wasSound` when its checksum was looked at before. */
+export function lookAt(bytes: Buffer, start: number, end: number, facts: LineFacts, wasSound = false): void {
   facts.kind = 'bad';
   const from = start + REST_AT;
   if (end <= from) return;
-  if (!isSound) {
-    for (let at = 0; at < SUM_AT; at++) if (bytes[start + at] !== OPENING[at]) return;
-    if (bytes[from - 2] !== 34 || bytes[from - 1] !== COMMA) return;
-    const sum = hexAt(bytes, start + SUM_AT);
-    if (sum < 0 || crc32(bytes.subarray(from, end)) !== sum) return;
-  }
+  if (!wasSound && !isSound(bytes, start, end)) return;
   if (startsWith(bytes, from, SEQ)) {
     let at = from + SEQ.length;
     at = readNumber(bytes, at, facts);
     facts.changesState = startsWith(bytes, at, STATE);
     if (facts.changesState) at += STATE.length - 1;
     facts.eventAt = at + EVENT.length;
-    facts.kind = startsWith(bytes, at, EVENT) ? 'event' : 'other';
+    if (isPosition(facts.seq) && startsWith(bytes, at, EVENT)) facts.kind = 'event';
   } else if (startsWith(bytes, from, RESERVE)) {
-    readNumber(bytes, from + RESERVE.length, facts);
-    facts.kind = 'reserve';
+    const at = readNumber(bytes, from + RESERVE.length, facts);
+    if (isPosition(facts.seq) && bytes[at] === CLOSING && at === end - 1) facts.kind = 'reserve';
   } else facts.kind = 'other';
 }
+
+/** Whether the checksum of a line fits. */
+export function isSound(bytes: Buffer, start: number, end: number): boolean {
+  const from = start + REST_AT;
+  if (end <= from) return false;
+  for (let at = 0; at < SUM_AT; at++) if (bytes[start + at] !== OPENING[at]) return false;
+  if (bytes[from - 2] !== 34 || bytes[from - 1] !== COMMA) return false;
+  const sum = hexAt(bytes, start + SUM_AT);
+  return sum >= 0 && crc32(bytes.subarray(from, end)) === sum;
+}
+
+const isPosition = (seq: number): boolean => seq > 0 && seq <= Number.MAX_SAFE_INTEGER;
 
 function readNumber(bytes: Buffer, start: number, facts: LineFacts): number {
   let at = start;
@@ -118,15 +131,31 @@ function hexAt(bytes: Buffer, start: number): number {
   return value;
 }
 
-/** The event of a line that was looked at. */
-export const eventIn = (bytes: Buffer, eventAt: number, end: number): AgentEvent =>
-  JSON.parse(bytes.toString('utf8', eventAt, end - 1)) as AgentEvent;
+/** The event of a line that was looked at, at the position that the line gives it. Throws `SESSION_DAMAGED` where it is none. */
+export function eventIn(bytes: Buffer, { seq, eventAt }: Pick<LineFacts, 'seq' | 'eventAt'>, end: number): AgentEvent {
+  let event: AgentEvent | null = null;
+  try {
+    event = JSON.parse(bytes.toString('utf8', eventAt, end - 1));
+  } catch {
+    // Told below, as it is of what is no event.
+  }
+  if (typeof event !== 'object' || event === null) {
+    throw new TroupeError({
+      code: 'SESSION_DAMAGED',
+      message: `the record of event ${seq} has a sound checksum and holds no event: troupe has not written it`,
+    });
+  }
+  if (event.seq !== seq) event.seq = seq;
+  return event;
+}
 
 /** The header in a line, sound or not; undefined where there is none. */
 export function headerIn(bytes: Buffer, start: number, end: number): LogHeader | undefined {
   try {
-    const value = JSON.parse(bytes.toString('utf8', start, end)) as Partial<LogHeader> | null;
-    return value?.troupe === 'session-log' && typeof value.format === 'number' ? (value as LogHeader) : undefined;
+    const value = JSON.parse(bytes.toString('utf8', start, end)) as Partial<LogHeader & { crc: string }> | null;
+    if (value?.troupe !== 'session-log' || typeof value.format !== 'number') return undefined;
+    delete value.crc;
+    return value as LogHeader;
   } catch {
     return undefined;
   }

@@ -1,7 +1,7 @@
 import type { AgentEvent } from '../../contracts/index.js';
 import { TroupeError } from '../../kernel/errors.js';
 import { type FileFacts, type FilePort, orMissing } from './file-port.js';
-import type { LogHeader } from './log-line.js';
+import { headerIn, type LogHeader } from './log-line.js';
 import { eventOf, readLog } from './read-log.js';
 import { type LogScan, newScan, scanOn } from './scan-log.js';
 import type { SessionFiles } from './session-files.js';
@@ -20,6 +20,22 @@ export interface FoundLog {
 
 export const NEVER = new Date(0).toISOString();
 
+/** What the header of a log that is open says, as far as its first line can be read. */
+export async function headerAt(files: FilePort, fd: number): Promise<LogHeader | undefined> {
+  let bytes = Buffer.allocUnsafe(1_024);
+  for (let filled = 0; ; ) {
+    if (filled === bytes.length) bytes = Buffer.concat([bytes], bytes.length * 2);
+    const count = await files.read(fd, bytes.subarray(filled), filled);
+    const end = bytes.subarray(0, filled + count).indexOf(LINE_END, filled);
+    filled += count;
+    if (end >= 0) return headerIn(bytes, 0, end);
+    if (count === 0 || filled > LONGEST_HEADER) return undefined;
+  }
+}
+
+const LINE_END = 10;
+const LONGEST_HEADER = 1_048_576;
+
 export const notFound = (id: string, why = '') =>
   new TroupeError({ code: 'SESSION_NOT_FOUND', message: `no session "${id}"${why}` });
 
@@ -35,7 +51,8 @@ export async function openLog(files: FilePort, paths: SessionFiles, id: string, 
   if (fd === undefined) throw notFound(id, ': its directory has no log');
   try {
     const facts = await files.facts(fd);
-    if (!facts.isFile() || facts.size === 0) throw notFound(id, ': its log is empty');
+    if (!facts.isFile()) throw notFound(id, ': its log is no file');
+    if (facts.size === 0) throw notFound(id, ': its log is empty');
     return await doing(what, look(files, paths, id, fd, facts, scan));
   } finally {
     await files.close(fd);
@@ -72,10 +89,11 @@ async function standIn(
   scan: LogScan,
 ): Promise<LogHeader> {
   const summary = await readSummary(files, paths.summary);
-  const base = { troupe: 'session-log', format: 1, id } as const;
+  const base = { troupe: 'session-log', format: 1, id, isLost: true } as const;
   if (summary?.id === id) {
     const { agentName, metadata, forkedFrom } = summary;
-    return { ...base, agentName, metadata, ...(forkedFrom !== undefined && { forkedFrom }) };
+    const { isLost: _, ...known } = base;
+    return { ...(summary.isLost ? base : known), agentName, metadata, ...(forkedFrom !== undefined && { forkedFrom }) };
   }
   let first: AgentEvent | undefined;
   for await (const event of readLog(files, fd, scan, 0, 0)) {

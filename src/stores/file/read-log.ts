@@ -42,7 +42,7 @@ export async function* readLog(
       if (isBad) nextBad++;
       else if (end > start) {
         lookAt(bytes, start, end, facts, true);
-        const { kind, seq, eventAt } = facts;
+        const { kind, seq } = facts;
         if (kind === 'event' && seq > lastSeq) {
           for (let place = late[nextLate]; place !== undefined && place.seq < seq; place = late[++nextLate]) {
             if (place.seq <= lastSeq) continue;
@@ -50,7 +50,7 @@ export async function* readLog(
             yield await eventOf(files, fd, place);
           }
           lastSeq = seq;
-          yield eventIn(bytes, eventAt, end);
+          yield eventIn(bytes, facts, end);
         }
       }
       start = end + 1;
@@ -77,5 +77,5 @@ export async function eventOf(files: FilePort, fd: number, place: Place): Promis
   }
   const facts: LineFacts = { kind: 'bad', seq: 0, changesState: false, eventAt: 0 };
   lookAt(bytes, 0, bytes.length, facts, true);
-  return eventIn(bytes, facts.eventAt, bytes.length);
+  return eventIn(bytes, facts, bytes.length);
 }

@@ -4,6 +4,7 @@ import type { FilePort } from './file-port.js';
 import {
   eventIn,
   headerIn,
+  isSound,
   type LineFacts,
   LOG_FORMAT,
   type LogHeader,
@@ -161,7 +162,7 @@ function takeLine(scan: LogScan, bytes: Buffer, start: number, end: number, base
 }
 
 function takeEvent(scan: LogScan, bytes: Buffer, start: number, end: number, base: number, isHidden: boolean): void {
-  const { seq, changesState, eventAt } = facts;
+  const { seq, changesState } = facts;
   const place: Place = { seq, from: base + start, to: base + end };
   if (seq > scan.lastSeq) {
     scan.lastSeq = seq;
@@ -170,14 +171,11 @@ function takeEvent(scan: LogScan, bytes: Buffer, start: number, end: number, bas
     if (isHidden) scan.late.push(place);
   } else if (seq === scan.lastSeq || !insert(scan.late, place)) return;
   scan.count++;
-  if (changesState) foldState(scan.state, bytes, eventAt, end);
+  if (changesState) foldState(scan.state, bytes, end);
 }
 
-function foldState(state: Map<string, StateEntry>, bytes: Buffer, eventAt: number, end: number): void {
-  const { seq, timestamp, stateDelta } = eventIn(bytes, eventAt, end) as { stateDelta?: Bag } & Omit<
-    StateEntry,
-    'value'
-  >;
+function foldState(state: Map<string, StateEntry>, bytes: Buffer, end: number): void {
+  const { seq, timestamp, stateDelta } = eventIn(bytes, facts, end) as { stateDelta?: Bag } & Omit<StateEntry, 'value'>;
   keepState(state, seq, timestamp, stateDelta ?? {});
 }
 
@@ -225,10 +223,10 @@ function reasonOf(bytes: Buffer, start: number, end: number): string {
   if (line.every((byte) => byte === 0)) return `${line.length} NUL bytes`;
   try {
     JSON.parse(line.toString('utf8'));
-    return 'the checksum does not fit';
   } catch {
     return 'no JSON';
   }
+  return isSound(bytes, start, end) ? 'no position that an event can have' : 'the checksum does not fit';
 }
 
 /** A header of a later version is refused before anything else is said of it: its checksum may be another. */

@@ -1,5 +1,5 @@
 import type { ForkOrigin, SessionMetadata } from '../../contracts/index.js';
-import { type FileFacts, type FilePort, orMissing, replaceFile } from './file-port.js';
+import { type FileFacts, type FilePort, replaceFile } from './file-port.js';
 import { type LogScan, newScan, type StateEntry } from './scan-log.js';
 
 /** What is told of a session without reading its log. Derived from the log, and read again from there where it does not fit. */
@@ -9,6 +9,8 @@ export interface Summary {
   readonly agentName: string;
   readonly metadata: SessionMetadata;
   readonly forkedFrom?: ForkOrigin;
+  /** Its header could not be read: what the session was made with is not known. */
+  readonly isLost?: true;
   readonly lastSeq: number;
   readonly reservedSeq: number;
   readonly eventCount: number;
@@ -22,10 +24,10 @@ export interface Summary {
   readonly log: { readonly ino: number; readonly size: number; readonly lines: number; readonly mtimeMs: number };
 }
 
+/** Undefined where there is none that can be read: the log has it all. */
 export async function readSummary(files: FilePort, path: string): Promise<Summary | undefined> {
-  const bytes = await orMissing(files.readFile(path));
-  if (bytes === undefined) return undefined;
   try {
+    const bytes = await files.readFile(path);
     const summary = JSON.parse(bytes.toString('utf8')) as Summary | null;
     return summary?.format === 1 && typeof summary.log?.size === 'number' ? summary : undefined;
   } catch {

@@ -1,9 +1,11 @@
 import type { Command, CommandResult, LogPage, Overview, SessionPlan, StreamMessages, ToldSteps } from '../wire.js';
+import { encoded } from './route.js';
 
 /** As it stands in addresses. */
 const token = document.querySelector('meta[name=troupe-token]')?.getAttribute('content') ?? '';
 
 const AGAIN_MS = 2_000;
+const HIDDEN_MS = 5_000;
 
 /** What the server refuses, in its words. */
 export class Refusal extends Error {
@@ -30,7 +32,7 @@ async function ask<T>(path: string, init?: RequestInit): Promise<{ readonly valu
   return { value, characters: text.length };
 }
 
-const pathOf = (host: string, session: string) => `sessions/${encodeURIComponent(host)}/${encodeURIComponent(session)}`;
+const pathOf = (host: string, session: string) => `sessions/${encoded(host)}/${encoded(session)}`;
 
 export const fetchPlan = async (host: string, session: string): Promise<SessionPlan> =>
   (await ask<SessionPlan>(`${pathOf(host, session)}/plan`)).value;
@@ -39,7 +41,7 @@ export const fetchLog = (host: string, session: string, after: number, limit?: n
   ask<LogPage>(`${pathOf(host, session)}/log?after=${after}${limit === undefined ? '' : `&limit=${limit}`}`);
 
 export const fetchSteps = async (host: string, session: string, thread: string): Promise<ToldSteps> =>
-  (await ask<ToldSteps>(`${pathOf(host, session)}/steps?thread=${encodeURIComponent(thread)}`)).value;
+  (await ask<ToldSteps>(`${pathOf(host, session)}/steps?thread=${encoded(thread)}`)).value;
 
 export const sendCommand = async (command: Command): Promise<CommandResult> =>
   (
@@ -77,9 +79,41 @@ export function openStream({ host, session, hearsSteps, after }: StreamPlace, li
   );
 }
 
+/**
+ * Listens until it is called off. A page that nobody sees asks now and then, so that its title still says who waits: a
+ * browser keeps six connections to one server, for all its pages together, and a seventh page would not even load.
+ */
 export function openOverview(tell: (overview: Overview) => void, connected: (is: boolean) => void): () => void {
   const heard = (data: string) => tell(JSON.parse(data) as Overview);
-  return keepOpen(() => 'overview/stream?', [['overview', heard]], connected);
+  let end = () => {};
+  const look = () => {
+    end();
+    end =
+      document.visibilityState === 'visible'
+        ? keepOpen(() => 'overview/stream?', [['overview', heard]], connected)
+        : askAgain(async () => tell((await ask<Overview>('overview')).value));
+  };
+  document.addEventListener('visibilitychange', look);
+  look();
+  return () => {
+    document.removeEventListener('visibilitychange', look);
+    end();
+  };
+}
+
+/** At once, and then every so often, until it is called off; what fails is tried again. */
+function askAgain(once: () => Promise<void>): () => void {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let isOver = false;
+  const next = async () => {
+    await once().catch(() => {});
+    if (!isOver) timer = setTimeout(() => void next(), HIDDEN_MS);
+  };
+  void next();
+  return () => {
+    isOver = true;
+    clearTimeout(timer);
+  };
 }
 
 /** A browser tries again by itself where a connection broke off, but not where it was refused, by a server that starts, say. */

@@ -1,4 +1,5 @@
 import { type ReactNode, useEffect, useState } from 'react';
+import { FaultBoundary } from './fault-boundary.js';
 import { HelpDialog } from './help-dialog.js';
 import { Inbox, inboxOf } from './inbox.js';
 import { VIEWS } from './route.js';
@@ -67,7 +68,7 @@ export function App(): ReactNode {
         <button type="button" className="primary" onClick={() => setDialog('start')}>
           Start a run
         </button>
-        <button type="button" aria-pressed={isInboxShown} onClick={() => setInboxWish(!isInboxShown)}>
+        <button type="button" id="inbox-toggle" aria-pressed={isInboxShown} onClick={() => setInboxWish(!isInboxShown)}>
           Inbox {inbox.length > 0 && <span className="count">{inbox.length}</span>}
         </button>
         <button type="button" aria-label="Help" onClick={() => setDialog('help')}>
@@ -86,7 +87,9 @@ export function App(): ReactNode {
           </div>
         </main>
       ) : (
-        <SessionView key={`${feed.host} ${feed.session}`} feed={feed} route={route} hosts={hosts} go={go} />
+        <FaultBoundary what="This session" place={`${feed.host} ${feed.session} ${route.thread} ${route.seq}`}>
+          <SessionView key={`${feed.host} ${feed.session}`} feed={feed} route={route} hosts={hosts} go={go} />
+        </FaultBoundary>
       )}
       {isInboxShown && (
         <Inbox

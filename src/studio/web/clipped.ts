@@ -7,7 +7,9 @@ export interface Clipped {
 }
 
 /** The first `most` characters of a text of any origin, made visible; no character is cut in two. */
-export function clipText(text: string, most: number): Clipped {
+export function clipText(given: string, most: number): Clipped {
+  // Whatever a log or another process says it is: what stands in a page must be a text.
+  const text = typeof given === 'string' ? given : String(JSON.stringify(given) ?? '');
   if (text.length <= most) return { shown: visibleLines(text), rest: 0 };
   const last = text.charCodeAt(most - 1);
   const end = last >= 0xd800 && last <= 0xdbff ? most - 1 : most;

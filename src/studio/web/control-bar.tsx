@@ -11,10 +11,12 @@ export interface ControlBarProps {
   readonly threadId: string;
   readonly can: readonly string[];
   readonly isRunning: boolean;
+  /** Its last run has not ended, and nobody here goes on with it. */
+  readonly hasBrokenOff: boolean;
 }
 
-/** Steers and stops what runs; sends the next message to what has ended. */
-export function ControlBar({ feed, model, threadId, can, isRunning }: ControlBarProps): ReactNode {
+/** Steers and stops what runs; goes on with what broke off; sends the next message to what has ended. */
+export function ControlBar({ feed, model, threadId, can, isRunning, hasBrokenOff }: ControlBarProps): ReactNode {
   const [text, setText] = useState('');
   const [target, setTarget] = useState<'thread' | 'root' | 'all'>('thread');
   const { send, fault, isBusy } = useCommand();
@@ -34,6 +36,26 @@ export function ControlBar({ feed, model, threadId, can, isRunning }: ControlBar
     if (done !== undefined) setText('');
   };
   const name = oneLine(thread?.agentName ?? 'the thread', 40);
+  const trouble = fault !== undefined && (
+    <span className="fault" role="alert">
+      {oneLine(fault, 400)}
+    </span>
+  );
+  if (hasBrokenOff)
+    return (
+      <div className="control">
+        <span>This run has not ended: it can go on from where its log stops.</span>
+        <button
+          type="button"
+          className="primary"
+          disabled={isBusy}
+          onClick={() => void send({ host, command: 'resume', session })}
+        >
+          Resume
+        </button>
+        {trouble}
+      </div>
+    );
   return (
     <form
       className="control"
@@ -97,11 +119,7 @@ export function ControlBar({ feed, model, threadId, can, isRunning }: ControlBar
           Abort all
         </button>
       )}
-      {fault !== undefined && (
-        <span className="fault" role="alert">
-          {oneLine(fault, 400)}
-        </span>
-      )}
+      {trouble}
     </form>
   );
 }

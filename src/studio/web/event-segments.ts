@@ -48,6 +48,29 @@ export class EventSegments {
     return true;
   }
 
+  /**
+   * Puts a whole message at its place among those that are there: where another process writes the log, one may come
+   * behind later events of other threads. False where it is there, or where its segment was let go.
+   */
+  insert(event: AgentEvent<'message'>, characters: number): boolean {
+    const segment = this.segments[Math.max(0, this.indexOf(event.seq))];
+    const { events } = segment ?? {};
+    if (segment === undefined || events === undefined) return false;
+    const { messageId, threadId } = event;
+    const isThere = events.some(
+      (one) =>
+        one.seq === event.seq || (one.type === 'message' && one.messageId === messageId && one.threadId === threadId),
+    );
+    if (isThere) return false;
+    const at = events.findIndex(({ seq }) => seq > event.seq);
+    events.splice(at < 0 ? events.length : at, 0, event);
+    segment.count++;
+    segment.characters += characters;
+    this.#characters += characters;
+    segment.threads.add(threadId ?? '');
+    return true;
+  }
+
   get lastSeq(): number {
     return this.segments.at(-1)?.lastSeq ?? 0;
   }

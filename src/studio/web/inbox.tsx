@@ -9,6 +9,7 @@ import { durationText } from './figures.js';
 import { DiffView, JsonView, TextView } from './text-view.js';
 import { type Sending, useCommand } from './use-command.js';
 import { useNow } from './use-feed.js';
+import { useFocusHeir } from './use-focus-heir.js';
 
 export interface InboxItem extends WaitingQuestion {
   readonly host: string;
@@ -33,12 +34,13 @@ export interface InboxProps {
 }
 
 export function Inbox({ items, onOpen }: InboxProps): ReactNode {
+  const focus = useFocusHeir(() => document.getElementById('inbox-toggle'));
   return (
-    <section className="inbox" aria-label="Inbox">
+    <section {...focus} className="inbox" aria-label="Inbox">
       <h2>
         Inbox <span className="count">{items.length}</span>
       </h2>
-      <div className="inbox-list" aria-live="polite">
+      <div className="inbox-list" aria-live="polite" tabIndex={-1}>
         {items.length === 0 && (
           <p className="empty">Nobody waits for you. Questions and approvals of every session show up here.</p>
         )}
@@ -54,11 +56,13 @@ export function Inbox({ items, onOpen }: InboxProps): ReactNode {
 function Card({ item, onOpen }: { readonly item: InboxItem; readonly onOpen: InboxProps['onOpen'] }): ReactNode {
   const { request, agentName, host, session, title } = item;
   const sending = useCommand();
+  // The list, not the next card: a second Enter must not say yes to what nobody has read.
+  const focus = useFocusHeir((card) => card.parentElement);
   const answer = (given: ElicitationAnswer) =>
     void sending.send({ host, command: 'respond', session, requestId: request.requestId, answer: given });
   const who = typeof request.context?.principalPath === 'string' ? request.context.principalPath : agentName;
   return (
-    <article className="card">
+    <article {...focus} className="card">
       <header>
         <button type="button" className="link" onClick={() => onOpen(item)} title="Show the thread that asks">
           {oneLine(who.replaceAll('/', ' › '), 200)}

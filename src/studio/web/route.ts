@@ -36,10 +36,14 @@ export function formatRoute({ host, session, thread, seq, view, other }: Route):
   const query = new URLSearchParams();
   if (seq !== undefined) query.set('seq', String(seq));
   if (view !== 'transcript') query.set('view', view);
-  if (other !== undefined) query.set('with', `${encodeURIComponent(other.host)}/${encodeURIComponent(other.session)}`);
-  const path = [host, session, thread].map(encodeURIComponent).join('/');
+  if (other !== undefined) query.set('with', `${encoded(other.host)}/${encoded(other.session)}`);
+  const path = [host, session, thread].map(encoded).join('/');
   return `#/${path}${query.size > 0 ? `?${query}` : ''}`;
 }
+
+/** Half a character cannot stand in an address. */
+export const encoded = (part: string): string =>
+  encodeURIComponent(part.replace(/[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g, '\ufffd'));
 
 function decode(part: string): string {
   try {

@@ -10,6 +10,8 @@ import { isToldIn, Transcript } from './transcript.js';
 
 /** Characters of JSON that are kept of one session. */
 const MOST_CHARACTERS = 48_000_000;
+/** A longer one does not fit into an address. */
+const LONGEST_ID = 4_000;
 
 export type FeedState = 'loading' | 'live' | 'lost' | 'failed';
 
@@ -137,6 +139,7 @@ export class SessionFeed {
   /** Fetches what the log tells of the steps of a thread's machines. */
   async tellSteps(threadId: string): Promise<void> {
     const { steps } = this;
+    if (threadId.length > LONGEST_ID) return;
     try {
       steps.tell(threadId, await fetchSteps(this.host, this.session, threadId));
       if (steps === this.steps) this.#changed();
@@ -199,6 +202,7 @@ export class SessionFeed {
 
   #listen(): void {
     this.#isListening = true;
+    if (document.visibilityState !== 'visible') return;
     const { host, session } = this;
     const hearsSteps = this.#stepViews > 0;
     this.#stop = openStream(
@@ -240,7 +244,11 @@ export class SessionFeed {
   #take(events: readonly AgentEvent[], characters: number): void {
     const each = characters / Math.max(1, events.length);
     for (const event of events) {
-      if (!this.segments.add(event, each)) continue;
+      if (!this.segments.add(event, each)) {
+        if (event.type !== 'message' || !this.segments.insert(event, each)) continue;
+        // What was made of the events up to now lacks it.
+        this.generation++;
+      }
       this.run.fold(event);
       this.lanes.add(event);
       this.checkpoints.pass(event.seq, this.run.model);

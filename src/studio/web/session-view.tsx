@@ -3,6 +3,7 @@ import type { HostOverview } from '../wire.js';
 import { oneLine } from './clipped.js';
 import { CompareView } from './compare-view.js';
 import { ControlBar } from './control-bar.js';
+import { FaultBoundary } from './fault-boundary.js';
 import { costText, countText, durationText } from './figures.js';
 import type { Route, View } from './route.js';
 import { Scrubber } from './scrubber.js';
@@ -36,9 +37,11 @@ export function SessionView({ feed, route, hosts, go }: SessionViewProps): React
   const run = useRun(feed, seq);
   const model = run ?? feed.model;
   const clock = useNow(1_000);
-  const now = seq === undefined && model.reason === undefined ? clock : Date.parse(model.lastAt ?? '');
   const listed = host?.sessions.find(({ id }) => id === feed.session);
   const isRunning = listed?.isRunning ?? (model.reason === undefined && model.threadCount > 0);
+  // What has broken off, or goes on elsewhere, has taken as long as its log tells.
+  const last = Date.parse(model.lastAt ?? '');
+  const now = seq === undefined && model.reason === undefined && isRunning ? Math.max(clock, last || 0) : last;
   const can = host?.can ?? [];
   const threadId = model.threads[route.thread] === undefined ? '' : route.thread;
   const onThread = (thread: string) => go({ thread });
@@ -58,7 +61,7 @@ export function SessionView({ feed, route, hosts, go }: SessionViewProps): React
         <h1>{oneLine(listed?.title ?? listed?.agentName ?? model.threads['']?.agentName ?? '…', 100)}</h1>
         <code className="quiet">{feed.session}</code>
         {hosts.length > 1 && host !== undefined && <span className="badge">{oneLine(host.name, 60)}</span>}
-        <Totals model={model} now={now} />
+        <Totals model={model} now={now} isRunning={isRunning} />
         {feed.state === 'lost' && <span className="badge wait">connection lost, trying again</span>}
         {feed.state === 'loading' && <span className="badge">loading</span>}
         {run === undefined && <span className="badge">fetching that moment</span>}
@@ -96,25 +99,36 @@ export function SessionView({ feed, route, hosts, go }: SessionViewProps): React
             ))}
           </div>
           <div className="view" role="tabpanel" aria-labelledby={`tab-${view}`}>
-            {view === 'transcript' && (
-              <TranscriptView
-                feed={feed}
-                threadId={threadId}
-                seq={seq}
-                onThread={onThread}
-                onSeq={(position) => go({ seq: position })}
-              />
-            )}
-            {view === 'statechart' && <StatechartView feed={feed} model={model} threadId={threadId} seq={seq} />}
-            {view === 'team' && <TeamView feed={feed} model={model} onThread={onThread} />}
-            {view === 'timeline' && (
-              <TimelineView feed={feed} model={model} threadId={threadId} seq={seq} now={now} onThread={onThread} />
-            )}
-            {view === 'compare' && <CompareView feed={feed} hosts={hosts} route={route} threadId={threadId} go={go} />}
+            <FaultBoundary what="This view" place={`${view} ${threadId} ${seq}`}>
+              {view === 'transcript' && (
+                <TranscriptView
+                  feed={feed}
+                  threadId={threadId}
+                  seq={seq}
+                  onThread={onThread}
+                  onSeq={(position) => go({ seq: position })}
+                />
+              )}
+              {view === 'statechart' && <StatechartView feed={feed} model={model} threadId={threadId} seq={seq} />}
+              {view === 'team' && <TeamView feed={feed} model={model} onThread={onThread} />}
+              {view === 'timeline' && (
+                <TimelineView feed={feed} model={model} threadId={threadId} seq={seq} now={now} onThread={onThread} />
+              )}
+              {view === 'compare' && (
+                <CompareView feed={feed} hosts={hosts} route={route} threadId={threadId} go={go} />
+              )}
+            </FaultBoundary>
           </div>
         </section>
       </div>
-      <ControlBar feed={feed} model={model} threadId={threadId} can={can} isRunning={isRunning} />
+      <ControlBar
+        feed={feed}
+        model={model}
+        threadId={threadId}
+        can={can}
+        isRunning={isRunning}
+        hasBrokenOff={!isRunning && feed.model.threadCount > 0 && isSilent(feed.model, clock)}
+      />
       <Scrubber
         feed={feed}
         seq={seq}
@@ -127,9 +141,22 @@ export function SessionView({ feed, route, hosts, go }: SessionViewProps): React
   );
 }
 
-function Totals({ model, now }: { readonly model: SessionFeed['model']; readonly now: number }): ReactNode {
+/** A run that is heard of is about to be listed as one that is under way. */
+const SILENT_MS = 3_000;
+
+const isSilent = ({ reason, lastAt }: SessionFeed['model'], now: number): boolean =>
+  reason === undefined && now - Date.parse(lastAt ?? '') > SILENT_MS;
+
+interface TotalsProps {
+  readonly model: SessionFeed['model'];
+  readonly now: number;
+  readonly isRunning: boolean;
+}
+
+function Totals({ model, now, isRunning }: TotalsProps): ReactNode {
   const { totals } = model;
   const took = now - Date.parse(model.firstAt ?? '');
+  const open = model.threadCount === 0 ? '–' : isRunning ? 'running' : 'not ended';
   return (
     <dl className="totals">
       <div>
@@ -150,7 +177,7 @@ function Totals({ model, now }: { readonly model: SessionFeed['model']; readonly
       </div>
       <div>
         <dt>State</dt>
-        <dd>{model.reason === undefined ? (model.threadCount > 0 ? 'running' : '–') : oneLine(model.reason, 40)}</dd>
+        <dd>{model.reason === undefined ? open : oneLine(model.reason, 40)}</dd>
       </div>
     </dl>
   );

@@ -161,6 +161,15 @@ function light(
   const last: readonly ArrowEnds[] =
     value === undefined || before === undefined ? [] : lastTransition(machine, before, value, arrows);
   for (const arrow of arrows) arrow.element.classList.toggle('lit', last.includes(arrow));
-  if (isNews)
-    svg.querySelector(`[data-ref="${CSS.escape(innermost)}"]`)?.scrollIntoView({ block: 'center', inline: 'nearest' });
+  if (isNews) bringIntoSight(svg, svg.querySelector(`[data-ref="${CSS.escape(innermost)}"]`));
+}
+
+/** Within the frame of the picture alone: what else somebody reads on the page stays where it is. */
+function bringIntoSight(svg: SVGSVGElement, box: Element | null): void {
+  const frame = svg.parentElement;
+  if (frame === null || box === null) return;
+  const [outer, inner] = [frame.getBoundingClientRect(), box.getBoundingClientRect()];
+  frame.scrollTop += inner.top + inner.height / 2 - (outer.top + outer.height / 2);
+  if (inner.left < outer.left) frame.scrollLeft += inner.left - outer.left;
+  else if (inner.right > outer.right) frame.scrollLeft += inner.right - outer.right;
 }

@@ -1,10 +1,13 @@
 import type { JsonRpcTransportHandler, ServerCallContext } from '@a2a-js/sdk/server';
-import { describeError } from '../../kernel/errors.js';
 import type { Visit } from '../http/door.js';
 import type { ServerSdk } from './team-executor.js';
 
 export interface Handlers extends ServerSdk {
   readonly current: JsonRpcTransportHandler;
+  /** Why a task takes no more messages at present, where it does not. */
+  crowdAt(context: ServerCallContext, taskId: string): string | undefined;
+  /** Whether callers may have news sent to them. */
+  readonly pushes: boolean;
   readonly legacy: Pick<import('@a2a-js/sdk/compat/v0_3/server').LegacyJsonRpcTransportHandler, 'handle'>;
 }
 
@@ -22,8 +25,12 @@ export async function answerRpc(visit: Visit, handlers: Handlers): Promise<void>
   const version = versionOf(request.headers['a2a-version']);
   if (version === undefined) return answer(visit, fault(id, -32009, 'spoken here are the versions 1.0 and 0.3'));
   if (SAYS.has(String(body.method)) && !saysSomething(body.params))
-    return answer(visit, fault(id, -32602, 'a message has at least one part'));
+    return answer(visit, fault(id, -32602, 'a message has at least one part, and parts are objects'));
+  if (!handlers.pushes && wantsPush(body.params))
+    return answer(visit, fault(id, -32003, 'this server tells nobody of news: look at the task, or stream it'));
   const context = contextOf(visit, handlers, version);
+  const crowd = SAYS.has(String(body.method)) ? handlers.crowdAt(context, taskIdIn(body.params)) : undefined;
+  if (crowd !== undefined) return answer(visit, fault(id, -32004, crowd));
   const handler = version === '0.3' ? handlers.legacy : handlers.current;
   try {
     const given = await handler.handle(body, context);
@@ -40,7 +47,7 @@ export async function answerRpc(visit: Visit, handlers: Handlers): Promise<void>
     }
     response.end();
   } catch (thrown) {
-    const error = fault(id, -32603, describeError(thrown).message);
+    const error = { jsonrpc: '2.0', id, error: handlers.server.JsonRpcTransportHandler.mapToJSONRPCError(thrown) };
     if (!response.headersSent) return answer(visit, error);
     if (!response.writableEnded) response.end(handlers.sdk.formatSSEEvent(error as never));
   }
@@ -56,7 +63,23 @@ const SAYS: ReadonlySet<string> = new Set(['SendMessage', 'SendStreamingMessage'
 
 function saysSomething(params: unknown): boolean {
   const { parts } = ((params ?? {}) as { message?: { parts?: unknown } }).message ?? {};
-  return Array.isArray(parts) && parts.length > 0;
+  return Array.isArray(parts) && parts.length > 0 && parts.every((part) => typeof part === 'object' && part !== null);
+}
+
+function taskIdIn(params: unknown): string {
+  const { taskId } = ((params ?? {}) as { message?: { taskId?: unknown } }).message ?? {};
+  return typeof taskId === 'string' ? taskId : '';
+}
+
+/** In the words of both versions. */
+function wantsPush(params: unknown): boolean {
+  const { configuration } = (params ?? {}) as { configuration?: unknown };
+  if (typeof configuration !== 'object' || configuration === null) return false;
+  const { taskPushNotificationConfig: current, pushNotificationConfig: legacy } = configuration as Record<
+    string,
+    unknown
+  >;
+  return (current ?? legacy ?? undefined) !== undefined;
 }
 
 const isStream = (given: unknown): given is AsyncGenerator<unknown> =>

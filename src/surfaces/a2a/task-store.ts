@@ -1,8 +1,9 @@
 import type { Artifact, ListTasksResponse, Part, Task, TaskState, TaskStatus } from '@a2a-js/sdk';
 import type { ServerCallContext, TaskStore } from '@a2a-js/sdk/server';
-import { TroupeError } from '../../kernel/errors.js';
 
 const MOST_TASKS = 1_000;
+/** Messages of one task that are kept, the latest. */
+const MOST_MESSAGES = 200;
 
 /**
  * Tasks by whom they belong to: nobody sees another's, and where callers have no names nobody gets a list. Those that are
@@ -11,7 +12,11 @@ const MOST_TASKS = 1_000;
 export class OwnTasks implements TaskStore {
   readonly #byUser = new Map<string, Map<string, Task>>();
 
-  constructor(private readonly terminal: ReadonlySet<TaskState>) {}
+  /** `unsupported` makes the error that a caller is answered with. */
+  constructor(
+    private readonly terminal: ReadonlySet<TaskState>,
+    private readonly unsupported: (message: string) => Error,
+  ) {}
 
   /** Written by whoever reads the events of a task for its caller. */
   async save(task: Task, context: ServerCallContext): Promise<void> {
@@ -51,8 +56,7 @@ export class OwnTasks implements TaskStore {
     context: ServerCallContext,
   ): Promise<ListTasksResponse> {
     const user = nameOf(context);
-    if (user === '')
-      throw new TroupeError({ code: 'INVALID_OPTION', message: 'tasks are listed only for callers with a token' });
+    if (user === '') throw this.unsupported('tasks are listed only for callers with a token');
     const tasks = [...(this.#byUser.get(user)?.values() ?? [])]
       .filter(
         (task) => (contextId === '' || task.contextId === contextId) && (status === 0 || task.status?.state === status),
@@ -83,7 +87,7 @@ export class OwnTasks implements TaskStore {
 const copyOf = (task: Task): Task => ({
   ...task,
   artifacts: (task.artifacts ?? []).map((artifact) => ({ ...artifact, parts: joined(artifact.parts) })),
-  history: [...(task.history ?? [])],
+  history: (task.history ?? []).slice(-MOST_MESSAGES),
 });
 
 /** A text that goes on is one part, however many pieces it came in. */

@@ -1,12 +1,19 @@
 import { createHash } from 'node:crypto';
 import type { Message, Part, StreamResponse, Task, TaskState, TaskStatus } from '@a2a-js/sdk';
-import type { AgentExecutor, ExecutionEventBus, ExecutionEventBusManager, RequestContext } from '@a2a-js/sdk/server';
+import type {
+  AgentExecutor,
+  ExecutionEventBus,
+  ExecutionEventBusManager,
+  RequestContext,
+  ServerCallContext,
+} from '@a2a-js/sdk/server';
 import type { AgentDefinition, AgentEvent, ContentPart, ElicitationAnswer } from '../../contracts/index.js';
 import { dataPart, fromWire, toWire } from '../../executors/remote/parts.js';
 import type { Host, Run } from '../../host/types.js';
 import { appendPart, textOf } from '../../kernel/content.js';
 import { describeError } from '../../kernel/errors.js';
 import { isDefaultInputSchema } from '../../kernel/schema.js';
+import { cutText } from '../../kernel/text.js';
 import type { PushDesk } from './push.js';
 import { nameOf, type OwnTasks } from './task-store.js';
 import { hasKeptMedia, withWholeMedia } from './whole-media.js';
@@ -17,6 +24,11 @@ export interface ServerSdk {
 }
 
 type Question = AgentEvent<'elicitation_request'>;
+
+const LONGEST_ID = 200;
+const MOST_HEARD = 200;
+const MOST_READERS = 32;
+const underWay = (which: string): string => `${which} of this context is under way: answer, await or cancel it first`;
 
 export interface TeamExecutorPorts extends ServerSdk {
   readonly host: Host;
@@ -45,11 +57,19 @@ export class TeamExecutor implements AgentExecutor {
     if (request.task !== undefined) return task.refuse('this task waits for no answer');
     const open = [...this.#tasks.values()].filter((one) => one.user === user).length;
     if (open >= maxTasks) return task.refuse(`${maxTasks} tasks are under way: wait for one of them`, true);
+    const other = [...this.#tasks].find(([, one]) => one.user === user && one.contextId === contextId);
+    if (other !== undefined) return task.refuse(underWay(`task ${other[0]}`), true);
     this.#tasks.set(taskId, task);
     try {
       const sessionId = sessionOf(user, contextId);
       const run = host.run(team, this.#inputOf(userMessage) as never, { sessionId });
-      void task.follow(run as Run).finally(() => {
+      // A server that was killed left a run half done: it is gone on with, and hears what is said now.
+      const goOn = async () => {
+        const resumed = await host.resume(sessionId, { agent: team });
+        resumed.steer({ message: textOf(fromWire(userMessage.parts)) });
+        return resumed;
+      };
+      void task.follow(run as Run, goOn).finally(() => {
         this.#tasks.delete(taskId);
         // Where nobody was listening nobody else lets go of it.
         task.leave();
@@ -61,6 +81,13 @@ export class TeamExecutor implements AgentExecutor {
     }
     await task.settled();
   };
+
+  /** Each message to a task that works is read for until it asks or ends: so many, and no more. */
+  crowdAt(context: ServerCallContext, taskId: string): string | undefined {
+    const task = this.#tasks.get(taskId);
+    if (task === undefined || task.user !== nameOf(context) || task.readers < MOST_READERS) return undefined;
+    return `${MOST_READERS} messages wait for this task: say more once it has asked, or ended`;
+  }
 
   cancelTask = async (taskId: string, bus: ExecutionEventBus): Promise<void> => {
     const task = this.#tasks.get(taskId);
@@ -86,6 +113,8 @@ class TeamTask {
   isOver = false;
   /** Somebody reads its events for a caller, up to the next question; otherwise they are written from here. */
   #isRead = false;
+  /** Calls that read until it asks or ends. */
+  readers = 0;
   #bus: ExecutionEventBus | undefined;
   #run: Run | undefined;
   readonly #questions = new Map<string, Question>();
@@ -98,12 +127,16 @@ class TeamTask {
 
   constructor(
     private readonly taskId: string,
-    private readonly contextId: string,
+    readonly contextId: string,
     readonly user: string,
     private readonly ports: Pick<TeamExecutorPorts, 'host' | 'sdk' | 'server' | 'push' | 'tasks'>,
   ) {}
 
+  /** Ids of its caller's messages, the latest. */
+  readonly #heard = new Set<string>();
+
   begin(message: Message, bus: ExecutionEventBus, before: Task | undefined): void {
+    this.#heard.add(message.messageId);
     this.#read(bus);
     this.#show(before ?? { artifacts: [], history: [message] });
   }
@@ -111,6 +144,7 @@ class TeamTask {
   #read(bus: ExecutionEventBus): void {
     this.#bus = bus;
     this.#isRead = true;
+    this.readers++;
   }
 
   /** Resolves when the task waits for its caller, or has ended. */
@@ -119,21 +153,34 @@ class TeamTask {
     return new Promise((resolve) => this.#waiting.push(resolve));
   }
 
-  async follow(run: Run): Promise<void> {
-    this.#run = run;
+  /** `goOn` gives the run that the session was cut off in, where there is one: it is followed instead. */
+  async follow(run: Run, goOn: () => Promise<Run>): Promise<void> {
     try {
-      for await (const event of run) {
-        const isKept = event.type === 'message' && hasKeptMedia(event);
-        this.#tell(isKept ? await withWholeMedia(event, this.#artifactsOf(), run.sessionId) : event);
-      }
-      const { reason, result, data } = await run.result;
+      const followed = await this.#tellAll(run).catch(async (thrown: unknown) => {
+        if (describeError(thrown).code !== 'SESSION_STALE') throw thrown;
+        return this.#tellAll(await goOn());
+      });
+      const { reason, result, data } = await followed.result;
       if (typeof result === 'object' && result !== null) this.#artifact('result', [dataPart(result)], false);
       this.#end(reason, String(data.message ?? data.reason ?? ''), typeof result === 'string' ? result : '');
     } catch (thrown) {
-      this.refuse(describeError(thrown).message);
+      const { code, message } = describeError(thrown);
+      // Its session is an affair of this server.
+      if (code === 'SESSION_BUSY') this.refuse(underWay('another task'), true);
+      else this.refuse(message);
     } finally {
       this.#ended();
     }
+  }
+
+  /** Resolves to it once all was told. */
+  async #tellAll(run: Run): Promise<Run> {
+    this.#run = run;
+    for await (const event of run) {
+      const isKept = event.type === 'message' && hasKeptMedia(event);
+      this.#tell(isKept ? await withWholeMedia(event, this.#artifactsOf(), run.sessionId) : event);
+    }
+    return run;
   }
 
   #artifactsOf() {
@@ -155,11 +202,19 @@ class TeamTask {
     this.#read(bus);
     this.#show(before ?? { artifacts: [], history: [message] });
     const question = this.#asked;
+    // Sent once more, because its answer got lost: it is not heard twice.
+    if (this.#heard.has(message.messageId)) return question === undefined ? this.settled() : this.#ask(question);
+    this.#heard.add(message.messageId);
+    const [oldest = ''] = this.#heard;
+    if (this.#heard.size > MOST_HEARD) this.#heard.delete(oldest);
     if (question === undefined) {
       this.#run?.steer({ message: textOf(fromWire(message.parts)) });
       return this.settled();
     }
-    const { requestId, answer } = readAnswer(message, question, this.#questions);
+    const { requestId, answer } = readAnswer(message, question);
+    // A question that was answered before, or is somebody else's: whatever is asked now was not meant.
+    if (!this.#questions.has(requestId))
+      return this.#ask(question, `there is no open question ${cutText(requestId, LONGEST_ID)}`);
     this.#asked = undefined;
     try {
       this.#run?.respond(requestId, answer);
@@ -294,7 +349,10 @@ class TeamTask {
     };
     this.#status(state, [...toWire([{ type: 'text', text }]), dataPart(details)]);
     // Readers leave at a question; at `auth-required` they stay.
-    if (!isAuth) this.#isRead = false;
+    if (!isAuth) {
+      this.#isRead = false;
+      this.readers = 0;
+    }
     this.#settle();
   }
 
@@ -351,34 +409,40 @@ const isSpoken = (part: ContentPart): boolean => part.type !== 'thought';
 
 const YES = /^(y|yes|ok|accept|approve|approved|allow|proceed)[.!]?$/i;
 
+/** Kinds that are answered with a yes or a no. */
+const APPROVALS: ReadonlySet<string> = new Set([
+  'tool_confirmation',
+  'user_approval',
+  'model_fallback',
+  'tool_recovery',
+  'interrupt',
+]);
+
 /**
  * What a caller's message answers: data with an `action` is the answer as it stands (and may name its question); text is
  * a yes or a no to an approval, else what the question's one field asks for.
  */
-function readAnswer(
-  { parts }: Message,
-  asked: Question,
-  open: ReadonlyMap<string, Question>,
-): { requestId: string; answer: ElicitationAnswer } {
+function readAnswer({ parts }: Message, asked: Question): { requestId: string; answer: ElicitationAnswer } {
   const data = parts.find((part) => part.content?.$case === 'data')?.content?.value as
     | Record<string, unknown>
     | undefined;
   if (typeof data === 'object' && data !== null) {
-    const { requestId, action, content } = data;
-    const about = typeof requestId === 'string' && open.has(requestId) ? requestId : asked.requestId;
+    const { requestId = asked.requestId, action, content } = data;
+    const about = typeof requestId === 'string' ? requestId : '';
     if (typeof action === 'string') {
       const isBag = typeof content === 'object' && content !== null;
       return { requestId: about, answer: { action, ...(isBag && { content: content as Record<string, unknown> }) } };
     }
-    return { requestId: about, answer: { action: 'accept', content: data } };
+    return { requestId: asked.requestId, answer: { action: 'accept', content: data } };
   }
   const { requestId, kind, requestedSchema } = asked;
   const text = textOf(fromWire(parts)).trim();
-  if (kind === 'tool_confirmation' || kind === 'user_approval') {
+  const [field] = Object.keys((requestedSchema?.properties ?? {}) as object);
+  const isApproval = kind === 'tool_confirmation' || kind === 'user_approval';
+  if (isApproval || (field === undefined && APPROVALS.has(kind))) {
     // Whatever is no clear yes is none.
     if (YES.test(text)) return { requestId, answer: { action: 'accept' } };
     return { requestId, answer: { action: 'decline', content: { reason: text } } };
   }
-  const [field = 'answer'] = Object.keys((requestedSchema?.properties ?? {}) as object);
-  return { requestId, answer: { action: 'accept', content: { [field]: text } } };
+  return { requestId, answer: { action: 'accept', content: { [field ?? 'answer']: text } } };
 }

@@ -156,8 +156,8 @@ function digests(token: DoorOptions['token']): ReadonlyMap<string, Buffer> {
 
 function userOf(request: IncomingMessage, url: URL, tokens: ReadonlyMap<string, Buffer>): string | undefined {
   const { authorization } = request.headers;
-  const shown = authorization?.startsWith('Bearer ')
-    ? authorization.slice('Bearer '.length)
+  const shown = /^bearer /i.test(authorization ?? '')
+    ? authorization?.slice('Bearer '.length)
     : url.searchParams.get('token');
   const given = digest(shown ?? '');
   let found: string | undefined;

@@ -92,9 +92,11 @@ export default sequential({ name: 't', children: [agent({ name: 'a', description
 
   test('that throws or cannot be read says so', async () => {
     expect(await faults({ 'a.ts': "throw new Error('no luck');" })).toEqual(['a.ts:1: could not be run: no luck']);
-    expect(await faults({ 'a.ts': 'export default {' })).toEqual([
-      expect.stringMatching(/^a\.ts:1: could not be run: /),
+    expect(await faults({ 'a.ts': 'const a = 1;\n\nconst b: = 2;\n' })).toEqual([
+      expect.stringMatching(/^a\.ts:3: could not be run: .*\S$/),
     ]);
+    const wrong = "import { agent } from 'troupe';\nexport default agent({\n  nam: 'a' } as never);\n";
+    expect(await faults({ 'a.ts': wrong })).toEqual([expect.stringMatching(/^a\.ts:2: could not be run: /)]);
     expect(await faults({ 'a.ts': "import 'troupe/none';" })).toEqual([
       expect.stringMatching(/could not be run: .*troupe\/none/),
     ]);

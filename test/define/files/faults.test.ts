@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { symlink } from 'node:fs/promises';
+import { mkdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
@@ -32,7 +32,8 @@ describe('a file that cannot be read', () => {
     const say = (name: string) => faultsOf(folder, loadAgentFile(join(folder, name)));
     expect(await say('nope.yaml')).toEqual(['nope.yaml: does not exist']);
     expect(await say('writr.agent.md')).toEqual(['writr.agent.md: does not exist (did you mean "writer.agent.md"?)']);
-    expect(await say('sub.md')).toEqual(['sub.md: is a folder; name a file']);
+    await mkdir(join(folder, 'team'));
+    for (const name of ['sub.md', 'team']) expect(await say(name)).toEqual([`${name}: is a folder; name a file`]);
     if (process.platform === 'win32') return;
     await promisify(execFile)('mkfifo', [join(folder, 'pipe.yaml')]);
     expect(await say('pipe.yaml')).toEqual(['pipe.yaml: is not a regular file']);
@@ -149,10 +150,10 @@ inherit_tools: 1
 max_turns: "8"
 max_llm_calls: 0
 max_budget_usd: -1
-timeout_mins: soon
+timeout_mins: 0
 grace_turn: "yes"
 input_schema: 3
-generation: { temperature: hot, top_k: 1.5, stop_sequences: [1] }
+generation: { temperature: hot, top_p: 2, top_k: 1.5, max_output_tokens: -1, stop_sequences: [1] }
 context_budget: { strategy: forget }
 capabilities: none
 include_history:
@@ -167,17 +168,38 @@ metadata: []
       'a.yaml:6:max_turns: must be a whole number from 1, not "8"',
       'a.yaml:7:max_llm_calls: must be a whole number from 1, not 0',
       'a.yaml:8:max_budget_usd: must be a number from 0, not -1',
-      'a.yaml:9:timeout_mins: must be a number from 0, not "soon"',
+      'a.yaml:9:timeout_mins: must be a number above 0, not 0',
       'a.yaml:10:grace_turn: must be true or false, not "yes"',
       'a.yaml:11:input_schema: must be a JSON Schema or the path of one, not 3',
       'a.yaml:12:generation.temperature: must be a number from 0, not "hot"',
-      'a.yaml:12:generation.top_k: must be a whole number from 1, not 1.5',
+      'a.yaml:12:generation.top_p: must be a number from 0 to 1, not 2',
+      'a.yaml:12:generation.top_k: must be a whole number from 0, not 1.5',
+      'a.yaml:12:generation.max_output_tokens: must be a whole number from 1, not -1',
       'a.yaml:12:generation.stop_sequences[0]: must be a text, not 1',
       'a.yaml:13:context_budget.max_tokens: is missing',
       'a.yaml:13:context_budget.strategy: must be one of summarize, truncate, sliding_window, not "forget"',
       'a.yaml:14:capabilities: must be a list of texts, not "none"',
       'a.yaml:15:include_history: must be true or false, not nothing',
       'a.yaml:16:metadata: must be a map, not a list',
+    ]);
+  });
+
+  test('a script for the scripted model that stands in an agent’s place is told by what it is, and what it is for', async () => {
+    for (const [file, text] of [
+      ['demo.script.yaml', 'byAgent:\n  a:\n    - text: hi\n'],
+      ['snake.yaml', 'by_agent:\n  a: []\n'],
+      ['list.yaml', '- text: hi\n- tool_calls: [{ name: look, args: {} }]\n'],
+      ['list.json', '[{ "text": ["Hel", "lo"] }]'],
+    ] as const) {
+      const [first, ...more] = await faults({ [file]: text });
+      expect(first).toMatch(new RegExp(`^${file}:1: is a script for the scripted model, .*--script.*"script"`));
+      expect(more).toEqual([]);
+    }
+    expect(await faults({ 'a.yaml': 'name: a\ndescription: A.\nby_agent: {}\n' })).toEqual([
+      expect.stringContaining('a.yaml:3:by_agent: is unknown'),
+    ]);
+    expect(await faults({ 'a.yaml': '- name: a\n  description: A.\n' })).toEqual([
+      'a.yaml:1: must hold keys with values, not a list',
     ]);
   });
 

@@ -2,14 +2,17 @@ import {
   type BasePlugin,
   type Event,
   FunctionTool,
+  GOOGLE_SEARCH,
   getFunctionResponses,
   getPendingUserInputRequests,
   InMemoryRunner,
   LlmAgent,
+  type LlmRequest,
   LogLevel,
   Runner,
   SecurityPlugin,
   setLogLevel,
+  URL_CONTEXT,
 } from '@google/adk';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -17,12 +20,14 @@ import type { HookResult, LifecycleInterceptor } from '../../../src/contracts/in
 import {
   HostContextCompactor,
   HostModel,
+  type HostModelOptions,
   HostSessionService,
   InterceptorPlugin,
   PolicyBridge,
   toAdkTool,
 } from '../../../src/executors/adk/index.js';
 import { createHost, defineHook, tool } from '../../../src/index.js';
+import type { PolicyRule } from '../../../src/kernel/policy-rules.js';
 import { memoryStore } from '../../../src/stores/memory.js';
 import { scriptedModel } from '../../../src/testing/index.js';
 import { ScriptedLlm } from './scripted-llm.js';
@@ -145,6 +150,86 @@ describe('HostModel', () => {
       expect(events.at(-1)).toMatchObject(want);
     }
     expect(model.requests).toEqual([]);
+  });
+
+  describe('tools that the provider runs', () => {
+    const searching = async (rules: PolicyRule[], options: Partial<HostModelOptions> = {}) => {
+      const model = scriptedModel([{ text: 'found' }]);
+      await using host = createHost({ models: { gemini: model }, policy: [{ tier: 'user', rules }] });
+      const given = new HostModel({ host, model: 'gemini/gemini-2.5-flash', ...options });
+      const { events } = await program(new LlmAgent({ name: 'a', model: given, tools: [GOOGLE_SEARCH, URL_CONTEXT] }));
+      return { last: events.at(-1), asked: model.requests.map(({ tools }) => tools?.map(({ name }) => name)) };
+    };
+
+    test('reach the model as ours where policy allows each of them', async () => {
+      const { last, asked } = await searching([{ toolName: 'provider:*', decision: 'allow' }]);
+      expect(last).toMatchObject({ content: { parts: [{ text: 'found' }] } });
+      expect(asked).toEqual([['provider:google_search', 'provider:url_context']]);
+    });
+
+    test.each([
+      [
+        'denies',
+        { toolName: 'provider:url_context', decision: 'deny', priority: 9, denyMessage: 'not here' },
+        'not here',
+      ],
+      ['would ask', { toolName: 'provider:url_context', decision: 'ask_user', priority: 9 }, 'a rule has to allow it'],
+    ] as const)('end the call in words where policy %s', async (_, rule, why) => {
+      const { last, asked } = await searching([{ toolName: 'provider:*', decision: 'allow' }, rule]);
+      expect(last).toMatchObject({
+        errorCode: 'PERMISSION_DENIED',
+        errorMessage: expect.stringMatching(`provider:url_context is not offered to the model: .*${why}`),
+      });
+      expect(asked).toEqual([]);
+    });
+
+    test('are refused where no policy is given, and the agent’s own affair where there is no host', async () => {
+      const model = scriptedModel([{ text: 'found' }]);
+      const ports = {
+        hookSystem: interceptor({}),
+        modelConfig: { resolve: () => ({ name: 's', provider: 's', model }) },
+      };
+      const { last } = await searching([], { host: ports });
+      expect(last?.errorMessage).toContain('needs the host’s policy');
+      // ADK offers its own ones to Gemini only.
+      const beforeModelCallback = ({ request }: { request: LlmRequest }) => {
+        request.config = { ...request.config, tools: [{ urlContext: {} }] };
+        return undefined;
+      };
+      const own = new LlmAgent({ name: 'a', model: new HostModel({ model }), beforeModelCallback });
+      await program(own);
+      expect(model.requests.map(({ tools }) => tools?.map(({ name }) => name))).toEqual([['provider:url_context']]);
+    });
+
+    test('that a hook leaves out are not offered', async () => {
+      const model = scriptedModel([{ text: 'ok' }]);
+      const hooks = [
+        defineHook('before_model', ({ request }) => ({
+          action: 'proceed',
+          modifications: { request: { ...request, tools: [] } },
+        })),
+      ];
+      await using host = createHost({
+        models: { gemini: model },
+        hooks,
+        policy: [{ tier: 'user', rules: [{ toolName: 'provider:*', decision: 'allow' }] }],
+      });
+      await program(
+        new LlmAgent({
+          name: 'a',
+          model: new HostModel({ host, model: 'gemini/gemini-2.5-flash' }),
+          tools: [URL_CONTEXT],
+        }),
+      );
+      expect(model.requests[0]?.tools).toBeUndefined();
+    });
+
+    test('that ADK offers to Gemini only say so of any other model', async () => {
+      const given = new HostModel({ model: scriptedModel([]) });
+      const running = program(new LlmAgent({ name: 'a', model: given, tools: [GOOGLE_SEARCH] }));
+      const said = await running.then(({ events }) => events.at(-1)?.errorMessage, String);
+      expect(said).toContain('Google search tool is not supported for model troupe');
+    });
   });
 
   test('refuses live connections, saying so', async () => {

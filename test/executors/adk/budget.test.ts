@@ -1,6 +1,6 @@
 import { FunctionTool, LlmAgent } from '@google/adk';
 import { expect, test } from 'vitest';
-import { agent, createHost } from '../../../src/index.js';
+import { agent, createHost, sequential } from '../../../src/index.js';
 import { eventsOf } from '../../../src/testing/event-checks.js';
 import { type ScriptEntry, scriptedModel, validateLog } from '../../../src/testing/index.js';
 import { collect } from './collect.js';
@@ -46,13 +46,28 @@ test('a try that failed gives back what was reserved for it', async () => {
 test('a limit in USD with a model of which nobody knows the price is refused before anything is asked', async () => {
   await using host = createHost({ policy, models: { scripted: scriptedModel([]) } });
   const llm = new ScriptedLlm(CALLS);
-  const run = host.run(legacy(llm), 'go', { maxBudgetUsd: 1 });
-  const events = await collect(run);
-  expect([(await run.result).data.code, llm.requests.length]).toEqual(['UNKNOWN_PRICE', 0]);
-  expect(eventsOf(events, 'error').length).toBe(1);
+  expect(() => host.run(legacy(llm), 'go', { maxBudgetUsd: 1 })).toThrow('the model "scripted-llm": nothing says what');
+  const limited = agent({ ...settings(llm), constraints: { maxBudgetUsd: 1 } });
+  expect(() => host.run(sequential({ name: 'team', children: [limited] }), 'go')).toThrow('"scripted-llm"');
+  const named = agent({
+    name: 'x',
+    executor: 'adk',
+    backend: { agent: new LlmAgent({ name: 'a', model: 'gemini-x' }) },
+  });
+  expect(() => host.run(named, 'go', { maxBudgetUsd: 1 })).toThrow('"gemini/gemini-x"');
+  expect(llm.requests).toEqual([]);
   expect(() => host.run(legacy(llm), 'go', { maxBudgetUsd: 1, model: 'scripted' })).toThrow(
     /nothing says what it costs/,
   );
+});
+
+test('so is an agent that is made for each session, once it has been made', async () => {
+  await using host = createHost({ policy });
+  const llm = new ScriptedLlm(CALLS);
+  const made = () => Promise.resolve(new LlmAgent({ name: 'a', model: llm, tools: [look] }));
+  const run = host.run(agent({ name: 'legacy', executor: 'adk', backend: { agent: made } }), 'go', { maxBudgetUsd: 1 });
+  await expect(collect(run)).rejects.toMatchObject({ code: 'UNKNOWN_PRICE' });
+  expect(llm.requests).toEqual([]);
 });
 
 test('a limit of tokens counts those of ADK’s own model', async () => {

@@ -6,6 +6,7 @@ import {
   createEvent,
   type Event,
   FunctionTool,
+  GOOGLE_SEARCH,
   InMemoryPolicyEngine,
   type InvocationContext,
   LlmAgent,
@@ -15,7 +16,7 @@ import {
   SequentialAgent,
 } from '@google/adk';
 import { expect, test } from 'vitest';
-import { agent, createHost, parallel } from '../../../src/index.js';
+import { agent, createHost, defineHook, parallel } from '../../../src/index.js';
 import { scriptedModel } from '../../../src/testing/index.js';
 import { ofType } from '../../support/team.js';
 import { collect } from './collect.js';
@@ -191,4 +192,73 @@ test('an agent of one’s own class is run with the plugins, too', async () => {
   await using host = createHost({ policy });
   const result = await host.run(legacy(new Own({ name: 'own' }), [new Renaming('p')]), 'go').result;
   expect(result).toMatchObject({ ok: true, text: 'the plugin’s way' });
+});
+
+/** Has an answer where a model failed, or fails itself. */
+class Rescue extends BasePlugin {
+  readonly seen: string[] = [];
+  constructor(
+    name: string,
+    private readonly answer: () => LlmResponse | undefined,
+  ) {
+    super(name);
+  }
+  override async onModelErrorCallback(given: { callbackContext: Context; llmRequest: LlmRequest; error: Error }) {
+    const { callbackContext, llmRequest, error } = given;
+    this.seen.push(`${callbackContext.agentName} ${llmRequest.contents.length} ${error.message}`);
+    return this.answer();
+  }
+}
+
+const busy = { error: { code: 'UNAVAILABLE', message: 'busy', retryAfterMs: 0 } };
+const rescued: LlmResponse = {
+  content: { role: 'model', parts: [{ text: 'rescued' }] },
+  usageMetadata: { promptTokenCount: 3, candidatesTokenCount: 4 },
+};
+
+test('a plugin answers in the place of a model that failed, once no more is tried, and before hooks are asked', async () => {
+  const silent = new Rescue('silent', () => undefined);
+  const plugin = new Rescue('rescue', () => rescued);
+  const never = new Rescue('never', () => rescued);
+  const model = new ScriptedLlm([busy, busy, busy, { text: 'later' }]);
+  const fired: string[] = [];
+  const hooks = [defineHook('on_model_error', ({ error }) => void fired.push(String(error.message)))];
+  await using host = createHost({ policy, hooks });
+  const run = host.run(legacy(new LlmAgent({ name: 'a', model }), [silent, plugin, never]), 'go');
+  const events = await collect(run);
+  expect(await run.result).toMatchObject({ ok: true, text: 'rescued', usage: { inputTokens: 3, outputTokens: 4 } });
+  expect([model.requests.length, silent.seen, plugin.seen, never.seen]).toEqual([3, ['a 1 busy'], ['a 1 busy'], []]);
+  expect([fired, ofType(events, 'error')]).toEqual([[], []]);
+});
+
+test('where no plugin has an answer the hooks are asked; one that fails is the failure', async () => {
+  const answer = { content: [{ type: 'text' as const, text: 'hooked' }] };
+  const hooks = [
+    defineHook('on_model_error', () => ({ action: 'proceed' as const, modifications: { response: answer } })),
+  ];
+  const denied = { error: { code: 'INVALID_ARGUMENT', message: 'no' } };
+  const failing = (plugin: BasePlugin) =>
+    legacy(new LlmAgent({ name: 'a', model: new ScriptedLlm([denied]) }), [plugin]);
+  await using asking = createHost({ policy, hooks });
+  const silent = new Rescue('silent', () => undefined);
+  expect((await asking.run(failing(silent), 'go').result).text).toBe('hooked');
+  await using host = createHost({ policy });
+  const broken = new Rescue('broken', () => {
+    throw new Error('from the plugin');
+  });
+  const { data } = await host.run(failing(broken), 'go').result;
+  expect(data).toMatchObject({
+    code: 'EXECUTOR_FAILED',
+    message: "Error in plugin 'broken' during 'onModelErrorCallback' callback: from the plugin",
+  });
+});
+
+test('a tool that ADK offers to Gemini only says so, and ends the run', async () => {
+  const model = new ScriptedLlm([{ text: 'never' }]);
+  await using host = createHost({ policy });
+  const run = host.run(legacy(new LlmAgent({ name: 'a', model, tools: [GOOGLE_SEARCH] }), []), 'go');
+  const events = await collect(run);
+  const { reason, data } = await run.result;
+  expect([reason, data.message]).toEqual(['failed', 'Google search tool is not supported for model scripted-llm']);
+  expect([ofType(events, 'error').length, model.requests.length]).toEqual([1, 0]);
 });

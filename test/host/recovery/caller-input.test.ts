@@ -147,3 +147,50 @@ test('words that a hook may withhold are in no log before it has seen them', asy
   expect(steered(log).map(({ content }) => content)).toEqual([[{ type: 'text', text: '[left out]' }]]);
   expect(JSON.stringify(log)).not.toContain('a secret');
 });
+
+test('words that a hook has passed are in the log at once, as it left them, and are heard so after the process was killed', async () => {
+  const store = memoryStore();
+  const asked: string[] = [];
+  const hooks = [
+    defineHook('on_user_message', ({ content }) => {
+      const text = JSON.stringify(content);
+      if (!text.includes('hello')) asked.push(text);
+      return text.includes('secret')
+        ? { action: 'proceed', modifications: { content: [{ type: 'text', text: '[left out]' }] } }
+        : { action: 'proceed' };
+    }),
+  ];
+  const first = createHost({ models: { scripted: scriptedModel(byCalls) }, store, hooks, clock: virtualClock() });
+  const run = first.run(clerk(), 'hello', { sessionId: id });
+  let log: AgentEvent[] = [];
+  for await (const event of run) {
+    if (event.type !== 'elicitation_request') continue;
+    run.steer({ message: 'a secret' });
+    run.steer({ message: 'be quick' });
+    await settle();
+    log = await logOf(store, id);
+    break;
+  }
+  await first.close();
+  expect(steered(log)).toEqual([]);
+  expect(JSON.stringify(log)).not.toContain('a secret');
+  expect(asked).toHaveLength(2);
+
+  const model = scriptedModel(byCalls);
+  const cut = await storeWith(log, { id, agentName: 'clerk' });
+  await using second = createHost({ models: { scripted: model }, store: cut, hooks, clock: virtualClock() });
+  await readAnswering(await second.resume(id, { agent: clerk() }), undefined);
+  expect(textsOf(model.requests[0])).toEqual(expect.arrayContaining(['[left out]', 'be quick']));
+  expect(asked).toHaveLength(2);
+});
+
+test('words that were said before there was a hook are seen by it in the next process', async () => {
+  const log = await cutWhileAsking((run) => run.steer({ message: 'a secret' }));
+  const model = scriptedModel(byCalls);
+  const store = await storeWith(log, { id, agentName: 'clerk' });
+  const hooks = [defineHook('on_user_message', () => ({ action: 'block', reason: 'not this' }))];
+  await using host = createHost({ models: { scripted: model }, store, hooks, clock: virtualClock() });
+  await readAnswering(await host.resume(id, { agent: clerk() }), undefined);
+  expect(textsOf(model.requests[0])).toContain('[a message was withheld by a hook: not this]');
+  expect(textsOf(model.requests[0])).not.toContain('a secret');
+});

@@ -335,3 +335,18 @@ test('a child that is started again in the place of one that failed is another t
     },
   });
 });
+
+test('a team that has so many turns for all below it', async () => {
+  await expectSameFromEveryCut({
+    team: (ran) =>
+      sequential({
+        name: 's',
+        constraints: { maxTurns: 4 },
+        children: [
+          agent({ name: 'a', tools: [changing('pay', ran)] }),
+          sequential({ name: 'in', children: [agent({ name: 'b', tools: [reading('look')] }), agent({ name: 'c' })] }),
+        ],
+      }),
+    byAgent: { a: once('A', 'pay'), b: once('B', 'look'), c: says('C') },
+  });
+});

@@ -92,6 +92,22 @@ test('the oldest events are let go when there are too many, and can be put back'
   expect(segments.missingOf('w_1')).toEqual([]);
 });
 
+test('a whole message that comes behind later events of others stands at its place, once', () => {
+  last = 0;
+  const said = (messageId: string, threadId: string) =>
+    event({ type: 'message', role: 'agent', messageId, threadId, content: [{ type: 'text', text: messageId }] });
+  const all = [said('m1', 'a_1'), said('m2', 'b_2'), said('m3', 'a_1'), said('m4', 'b_2')] as AgentEvent<'message'>[];
+  const segments = new EventSegments(1_000);
+  for (const at of [0, 2, 3]) segments.add(all[at] as AgentEvent, 10);
+  expect(segments.add(all[1] as AgentEvent, 10)).toBe(false);
+  expect(segments.insert(all[1] as AgentEvent<'message'>, 10)).toBe(true);
+  expect(segments.segments[0]?.events).toEqual(all);
+  expect(segments.segments[0]?.count).toBe(4);
+  expect(segments.insert(all[1] as AgentEvent<'message'>, 10)).toBe(false);
+  // Its increments were heard already.
+  expect(segments.insert({ ...all[1], seq: 2.5 } as AgentEvent<'message'>, 10)).toBe(false);
+});
+
 test('a transcript holds one entry per message, call and question, brought up to date as they go on', () => {
   last = 0;
   const transcript = new Transcript();

@@ -1,4 +1,5 @@
 import type { Bag, ToolContext, ToolDefinition, ToolResultData } from '../../../contracts/index.js';
+import { askValidator } from '../../../kernel/ask-validator.js';
 import { textOf } from '../../../kernel/content.js';
 import { describeError } from '../../../kernel/errors.js';
 import { validateJson } from '../../../kernel/schema.js';
@@ -107,12 +108,9 @@ class HostTool extends BaseTool {
       const { validate, execute } = this.tool;
       let parsed: unknown = args;
       if (validate !== undefined) {
-        const checked = await validate['~standard'].validate(args);
-        if (checked.issues !== undefined) {
-          const said = checked.issues.map(({ message }) => message).join('; ');
-          return errorResult('invalid_tool_params', `${this.name}: ${said}`);
-        }
-        parsed = checked.value;
+        const { faults, value } = await askValidator(validate, args);
+        if (faults.length > 0) return errorResult('invalid_tool_params', `${this.name}: ${faults.join('; ')}`);
+        parsed = value;
       }
       const returned: unknown = await execute(parsed as never, this.#contextOf(toolContext, requestId));
       return toToolResult(await lastOf(returned));

@@ -1,8 +1,9 @@
 import type { ModelInterface, ModelRequest, ModelResponse, ResolvedModel } from '../../../contracts/index.js';
 import { describeError, TroupeError } from '../../../kernel/errors.js';
 import { streamHostModel } from '../host-stream.js';
-import { applyModelRequest, fromLlmResponse, toLlmResponse, toModelRequest } from '../translate.js';
-import { type BridgeHost, fire, type Principal, portsOf } from './ports.js';
+import { applyChanges, providedTools, requestWithProvided } from '../provided.js';
+import { fromLlmResponse, toLlmResponse } from '../translate.js';
+import { type BridgeHost, decide, fire, type Principal, portsOf } from './ports.js';
 import { BaseLlm, type BaseLlmConnection, type LlmRequest, type LlmResponse } from './sdk.js';
 
 export interface HostModelOptions extends Principal {
@@ -10,13 +11,15 @@ export interface HostModelOptions extends Principal {
   model?: string | ModelInterface;
   /** What it is asked for: a router may tell them apart. Default `turn`. Thoughts are left out of a `summary`. */
   purpose?: 'turn' | 'summary';
-  /** Absent: `model` is a model, and no hooks are fired. */
-  host?: BridgeHost<'modelConfig' | 'hookSystem'>;
+  /** Absent: `model` is a model, no hooks are fired, and tools of the provider are nobody's affair but the agent's. */
+  host?: BridgeHost<'modelConfig' | 'hookSystem', 'policyEngine'>;
 }
 
 /**
  * A model of the host as a model of ADK: names, routing and whatever else the host does on the way to a model, and its
- * `before_model` and `after_model` hooks. A failure is thrown as ADK reads it: its code becomes the event's `errorCode`.
+ * `before_model` and `after_model` hooks. Tools that the provider runs (`GOOGLE_SEARCH`) reach the model as `provider:`
+ * tools where the host's policy allows each of them; otherwise the call fails, and says which. A failure is thrown as ADK
+ * reads it: its code becomes the event's `errorCode`.
  */
 export class HostModel extends BaseLlm {
   readonly #options: HostModelOptions;
@@ -26,7 +29,8 @@ export class HostModel extends BaseLlm {
     if (host === undefined && (typeof model !== 'object' || model === null)) {
       throw new TroupeError({ code: 'INVALID_OPTION', message: 'without a host, HostModel needs a model object' });
     }
-    super({ model: typeof model === 'string' ? model : 'troupe' });
+    // ADK knows models of Gemini by their bare names, and offers some of its tools to no other.
+    super({ model: typeof model === 'string' ? model.replace(/^gemini\//, '') : 'troupe' });
     this.#options = options;
   }
 
@@ -38,7 +42,9 @@ export class HostModel extends BaseLlm {
     const { agent = 'adk', sessionId, purpose = 'turn' } = this.#options;
     const ports = this.#options.host && portsOf(this.#options.host);
     const _meta = { agent, purpose, ...(sessionId !== undefined && { sessionId }) };
-    const requestOf = (): ModelRequest => toModelRequest(asked, { ...(signal !== undefined && { signal }), _meta });
+    const requestOf = (): ModelRequest =>
+      requestWithProvided(asked, { ...(signal !== undefined && { signal }), _meta });
+    await this.#police(asked);
     const { model } = await this.#resolve(agent);
     const said = await fire(ports?.hookSystem, 'before_model', this.#options, { request: requestOf() });
     if (said !== undefined) {
@@ -46,7 +52,7 @@ export class HostModel extends BaseLlm {
       const changed = said.modifications as { request?: ModelRequest; response?: ModelResponse } | undefined;
       if (changed?.response !== undefined)
         return yield toLlmResponse({ finishReason: 'stop', ...changed.response }, false);
-      if (changed?.request !== undefined) applyModelRequest(asked, changed.request);
+      if (changed?.request !== undefined) applyChanges(asked, changed.request);
     }
     // What a hook may still change is not said in pieces.
     const mayChange = ports?.hookSystem.supportedHookPoints().includes('after_model') === true;
@@ -67,6 +73,26 @@ export class HostModel extends BaseLlm {
   override connect(_asked: LlmRequest): Promise<BaseLlmConnection> {
     const message = 'HostModel answers requests; live connections (runLive) are not supported';
     return Promise.reject(new TroupeError({ code: 'UNIMPLEMENTED', message }));
+  }
+
+  /** A call of them is never seen, so that policy decides here; it cannot ask about what the provider runs. */
+  async #police({ config }: LlmRequest): Promise<void> {
+    const { host } = this.#options;
+    const provided = providedTools(config);
+    if (host === undefined || provided.length === 0) return;
+    const { policyEngine } = portsOf(host);
+    for (const { name, annotations } of provided) {
+      if (policyEngine === undefined)
+        throw asAdk(
+          'PERMISSION_DENIED',
+          `${name} needs the host’s policy: give HostModel the host, or its policyEngine`,
+        );
+      const decision = await decide(policyEngine, this.#options, { tool: name, args: {}, annotations });
+      if (decision.outcome === 'allow') continue;
+      const { reason } = decision as { reason?: unknown };
+      const why = typeof reason === 'string' ? reason : `policy said "${decision.outcome}": a rule has to allow it`;
+      throw asAdk('PERMISSION_DENIED', `${name} is not offered to the model: ${why}`);
+    }
   }
 
   async #resolve(agent: string): Promise<Pick<ResolvedModel, 'model'>> {

@@ -1,13 +1,18 @@
 import type { Bag, HookResult, HostContext, PolicyDecision } from '../../../contracts/index.js';
 import { describeError } from '../../../kernel/errors.js';
 
-/** A host, or some of its ports. */
-export type BridgeHost<Port extends keyof HostContext> =
-  | { context(): HostContext }
-  | (Pick<HostContext, Port> & { context?: never });
+type Ports<Port extends keyof HostContext, Also extends keyof HostContext> = Pick<HostContext, Port> &
+  Partial<Pick<HostContext, Also>>;
 
-export function portsOf<Port extends keyof HostContext>(host: BridgeHost<Port>): Pick<HostContext, Port> {
-  return typeof host.context === 'function' ? host.context() : (host as Pick<HostContext, Port>);
+/** A host, or some of its ports; `Also`: those that may be missing. */
+export type BridgeHost<Port extends keyof HostContext, Also extends keyof HostContext = never> =
+  | { context(): HostContext }
+  | (Ports<Port, Also> & { context?: never });
+
+export function portsOf<Port extends keyof HostContext, Also extends keyof HostContext = never>(
+  host: BridgeHost<Port, Also>,
+): Ports<Port, Also> {
+  return typeof host.context === 'function' ? host.context() : (host as Ports<Port, Also>);
 }
 
 /** In whose name a bridge asks, where ADK does not say. */
