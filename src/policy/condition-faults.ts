@@ -73,18 +73,13 @@ function mayBeOfServer(name: unknown, server: string): boolean {
 const TRUTHS = new Set(['readOnly', 'destructive', 'longRunning', 'idempotent', 'polling', 'openWorld']);
 const OURS = new Set([...TRUTHS, 'category']);
 
-const ANNOTATIONS = [...TRUTHS, 'category'];
-
-/** What is wrong with a name, or with a value that is asked of an annotation of ours. */
+/** What is wrong with a value that is asked of an annotation of ours. */
 function annotationFault(annotations: object): string | undefined {
   for (const [name, value] of readAnnotations(annotations as Record<string, unknown>)) {
     const meant = OURS.has(name) ? '' : didYouMean(name, [...OURS]);
     if (meant !== '') return `no annotation ${JSON.stringify(name)}${meant}`;
     if (TRUTHS.has(name) && typeof value !== 'boolean') return `can never match: ${name} is true or false`;
     if (name === 'category' && typeof value !== 'string') return 'can never match: category is a text';
-    // Annotations are open: only what is nearly one of ours is taken for a slip.
-    const meant = ANNOTATIONS.includes(name) ? '' : didYouMean(name, ANNOTATIONS);
-    if (meant !== '') return `no annotation "${name}"${meant}`;
   }
   return undefined;
 }

@@ -155,37 +155,6 @@ export const BUILD_TABLES: readonly (readonly [string, OptionTable])[] = [
       writing: ['-u', ...inBothForms('outputFile update coverage.reportsDirectory')],
     },
   ],
-  [
-    'gradle',
-    {
-      short: 'Ibcpg',
-      valued: 'DPxM',
-      long: list('init-script build-file settings-file project-dir include-build gradle-user-home project-cache-dir'),
-    },
-  ],
-  [
-    'rspec',
-    { short: 'rIoO', valued: 'ePtf', long: list('require options out default-path'), writing: list('-o --out') },
-  ],
-  [
-    'mvn',
-    {
-      short: 'fsgtl',
-      valued: 'pDPTb',
-      long: list('file settings global-settings toolchains global-toolchains log-file'),
-      writing: list('-l --log-file'),
-    },
-  ],
-  [
-    'dotnet',
-    {
-      short: 's',
-      long: list(
-        'settings test-adapter-path logger collect diag results-directory additionalprobingpath additional-deps',
-      ),
-      writing: list('--diag --results-directory'),
-    },
-  ],
   ['docker', DOCKER],
   ['podman', DOCKER],
   ['kubectl', { short: 'k', valued: 'lnofc', long: list('kubeconfig kustomize'), writing: list('-k --kustomize') }],
