@@ -101,10 +101,12 @@ export interface TrustReport {
     warnings: readonly string[];
     problems: readonly string[];
   }[];
+  /** Paths of policies that were trusted and are there no more. */
+  gone: readonly string[];
   problems: readonly string[];
 }
 
-function reportOf({ folder, trusted, items, changed, problems }: Found): TrustReport {
+function reportOf({ folder, trusted, items, changed, gone, problems }: Found): TrustReport {
   return {
     folder,
     trusted,
@@ -113,6 +115,7 @@ function reportOf({ folder, trusted, items, changed, problems }: Found): TrustRe
       const acknowledged = trusted && !changed.includes(item);
       return { kind, name, path, hash, acknowledged, warnings, problems: item.problems };
     }),
+    gone,
     problems,
   };
 }

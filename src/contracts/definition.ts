@@ -78,6 +78,8 @@ export interface ToolDefinition<Name extends string = string, Args = unknown, Re
   readonly outputSchema?: JsonSchema | undefined;
   /** Where it comes from, when that is an MCP server: the server as it was configured, and its own name for the tool. */
   readonly mcp?: { readonly server: string; readonly tool: string } | undefined;
+  /** Of a tool that others define: a mark of what it says of itself now. An approval is for that, and no other. */
+  readonly revision?: (() => string) | undefined;
   /** Can only raise allow to ask: true, or the reason to show. */
   readonly confirm?:
     | ((

@@ -5,11 +5,13 @@ export interface Approved {
   readonly actionHash: string;
   /** The MCP server that the tool belongs to. */
   readonly server?: string | undefined;
+  /** What the tool says of itself, where others define it. */
+  readonly revision?: string | undefined;
 }
 
-/** A tool, for one principal path. */
-export const toolKey = ({ principalPath, tool }: Pick<Approved, 'principalPath' | 'tool'>): string =>
-  `${principalPath}|${tool}`;
+/** A tool as it is, for one principal path. */
+export const toolKey = ({ principalPath, tool, revision }: Omit<Approved, 'actionHash' | 'server'>): string =>
+  revision === undefined ? `${principalPath}|${tool}` : `${principalPath}|${tool}|${revision}`;
 
 /** All tools of a server, for one principal path. No tool has a name that begins so. */
 export const serverKey = (principalPath: string, server: string): string => `${principalPath}|*${server}`;

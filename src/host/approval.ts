@@ -63,11 +63,19 @@ export async function askApproval(call: Call, reason: ApprovalReason): Promise<E
     const saved = offerRules(call);
     const isKnown = saved === undefined && !(shown instanceof Promise);
     const [preview, rules] = isKnown ? [shown as ToolPreview] : await Promise.all([shown, saved]);
+    const revision = call.entry?.tool?.revision?.();
     const { answer, seen } = await askShowing(call, { ...reason, followUpTo }, preview, rules);
-    if (answer.action !== 'accept' || call.entry?.tool?.preview === undefined) return answer;
-    shown = await previewOf(call);
-    if (call.stage !== 'asking' || call.run.stop !== undefined || isSameChange(seen, shown)) return answer;
-    const text = `what ${call.name} would change is not what was shown any more`;
+    if (answer.action !== 'accept') return answer;
+    const isOther = revision !== call.entry?.tool?.revision?.();
+    if (!isOther) {
+      if (call.entry?.tool?.preview === undefined) return answer;
+      shown = await previewOf(call);
+      if (isSameChange(seen, shown)) return answer;
+    }
+    if (call.stage !== 'asking' || call.run.stop !== undefined) return answer;
+    const text = isOther
+      ? `the tool ${call.name} says of itself what it did not when it was asked about`
+      : `what ${call.name} would change is not what was shown any more`;
     if (voided === MAX_VOID) return { ...answer, action: 'cancel', _meta: { reason: text } };
     notice(call.thread, 'APPROVAL_VOID', 'warning', `${text}: the answer is void, and the question is asked again`);
     followUpTo = answer.requestId;
@@ -88,7 +96,7 @@ async function askShowing(
   rules: readonly PolicyRule[] | undefined,
 ): Promise<{ answer: ElicitationResponse; seen: ToolPreview }> {
   const { thread } = call;
-  const mcp = call.entry?.tool?.mcp;
+  const { mcp, revision } = call.entry?.tool ?? {};
   const { title, locations } = describe(call, argsFor(call));
   let seen: ToolPreview = preview;
   const answer = await askFor(
@@ -106,7 +114,7 @@ async function askShowing(
         principalPath: thread.principalPath,
         actionHash: hashOf(call),
         kind: kindOf(call, commands),
-        ...(mcp !== undefined && { mcp: { ...mcp } }),
+        ...(mcp !== undefined && { mcp: { ...mcp, ...(revision !== undefined && { revision: revision() }) } }),
         ...(rule !== undefined && { rule }),
         ...(commands !== undefined && { commands: [...commands] }),
         ...(locations !== undefined && { locations }),
@@ -140,6 +148,7 @@ const approvedBy = (call: Call) => ({
   principalPath: call.thread.principalPath,
   tool: call.name,
   server: call.entry?.tool?.mcp?.server,
+  revision: call.entry?.tool?.revision?.(),
 });
 
 const hashOf = (call: Call) =>

@@ -211,11 +211,13 @@ function createAlwaysFold() {
       asked.delete(requestId);
       if (context === undefined || action !== 'accept') return;
       const { actionHash, principalPath, tool, mcp } = context;
+      const { server, revision } = (mcp ?? {}) as { server?: string; revision?: string };
       const key = alwaysKey(content?.outcome, {
         principalPath: String(principalPath),
         tool: String(tool),
         actionHash: String(actionHash),
-        server: (mcp as { server?: string } | undefined)?.server,
+        server,
+        revision,
       });
       // With changed arguments it was another action: asked again.
       const isOther = key === actionHash && content?.modifiedArgs !== undefined;

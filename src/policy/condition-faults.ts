@@ -1,3 +1,4 @@
+import { didYouMean } from '../kernel/text.js';
 import { readAnnotations } from './annotations.js';
 import { readPolicyPattern } from './pattern.js';
 import { readPrefix } from './shell/prefix-words.js';
@@ -70,10 +71,13 @@ function mayBeOfServer(name: unknown, server: string): boolean {
 }
 
 const TRUTHS = new Set(['readOnly', 'destructive', 'longRunning', 'idempotent', 'polling', 'openWorld']);
+const OURS = new Set([...TRUTHS, 'category']);
 
 /** What is wrong with a value that is asked of an annotation of ours. */
 function annotationFault(annotations: object): string | undefined {
   for (const [name, value] of readAnnotations(annotations as Record<string, unknown>)) {
+    const meant = OURS.has(name) ? '' : didYouMean(name, [...OURS]);
+    if (meant !== '') return `no annotation ${JSON.stringify(name)}${meant}`;
     if (TRUTHS.has(name) && typeof value !== 'boolean') return `can never match: ${name} is true or false`;
     if (name === 'category' && typeof value !== 'string') return 'can never match: category is a text';
   }

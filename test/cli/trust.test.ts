@@ -76,6 +76,7 @@ test('--json says all of it', async () => {
   expect(report).toEqual({
     folder,
     trusted: true,
+    gone: [],
     items: [
       {
         kind: 'agent',
@@ -182,6 +183,7 @@ test('a policy that is gone is asked about, is shown by trust, and settled by it
   const yes = scriptedPrompter(['For this run']);
   await expect(projectIn({ prompter: async () => yes })).rejects.toMatchObject({ code: 'NOT_TRUSTED' });
   expect((await trust({})).out).toContain('policy .troupe/policy.toml was trusted and is gone');
+  expect(JSON.parse((await trust({ json: true })).out)).toMatchObject({ gone: ['.troupe/policy.toml'] });
   await trust({ yes: true });
   expect((await projectIn({})).project.policy).toEqual([]);
 });

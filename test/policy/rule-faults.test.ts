@@ -103,6 +103,8 @@ test('a policy that does not load stops the start of the host', () => {
 test.each([
   [{ toolName: 'x', decision: 'deny', annotations: { readOnly: 'yes' } }, 'annotations: can never match: readOnly'],
   [{ toolName: 'x', decision: 'deny', annotations: { 'read-only': 1 } }, 'annotations: can never match: readOnly'],
+  [{ toolName: 'x', decision: 'deny', annotations: { readOnyl: true } }, '(did you mean "readOnly"?)'],
+  [{ toolName: 'x', decision: 'deny', annotations: ['destructve'] }, '(did you mean "destructive"?)'],
   [{ toolName: 'x', decision: 'deny', annotations: { category: true } }, 'annotations: can never match: category'],
   [{ toolName: 'x\u0000', decision: 'deny' }, 'toolName: can never match: no name of a tool'],
   [{ toolName: 'mcp_a_x', decision: 'deny', mcpName: 'b' }, 'mcpName: can never match: no tool of the server b'],

@@ -98,6 +98,25 @@ test.each<[string, typeof overwrite | typeof change, (root: string) => Promise<v
   },
 );
 
+const long = (end: string) => `${'x'.repeat(99)}\n`.repeat(1_000) + end;
+
+test.each([
+  ['a binary file', 'a\0b', 'c\0d'],
+  ['the part of a long file that its diff does not show', long('mine\n'), long('your\n')],
+])('%s that changed while its edit was being approved is asked about again', async (_, before, after) => {
+  const writing = async (root: string) => {
+    await writeFile(join(root, 'notes.md'), before);
+    return accept;
+  };
+  const meddling = async (root: string) => {
+    await writeFile(join(root, 'notes.md'), after);
+    return accept;
+  };
+  const { questions, notes } = await edit([overwrite], [writing, meddling, { action: 'decline' }]);
+  expect(questions).toHaveLength(3);
+  expect(notes).toBe(after);
+});
+
 test('a person’s own changes are void with the file that they were made for', async () => {
   const modify = {
     action: 'accept',

@@ -47,6 +47,8 @@ const LONG = (
   'output output-directory exec upload-pack receive-pack extcmd tool open-files-in-pager ext-diff textconv template ' +
   'separate-git-dir index-output export-marks config config-env exec-path interactive contents'
 ).split(' ');
+/** It opens an editor. */
+const BRANCH = [...LONG, 'edit-description'];
 const SHORT: Readonly<Record<string, string>> = {
   archive: 'o',
   clone: 'uc',
@@ -102,7 +104,7 @@ export function reachGit(words: readonly ShellWord[]): Reach[] {
       { at, option: name, ...((STARTS_NOTHING.has(name) || aliases.has(name.toLowerCase())) && NOTHING) },
     ];
   const table: OptionTable = {
-    long: LONG,
+    long: name === 'branch' ? BRANCH : LONG,
     short: SHORT[name] ?? '',
     takesNext: MESSAGES[name] ?? [],
     writing: WRITING,

@@ -62,6 +62,24 @@ const namesFirst: ByOperand = (words) =>
     .slice(0, 1)
     .map((at) => ({ ...reachAt(words, at), ...NOTHING }));
 
+const anywhere =
+  (pattern: RegExp): ByOperand =>
+  (words) =>
+    words.flatMap(({ head }, at) => (at > 0 && pattern.test(head) ? [reachAt(words, at)] : []));
+
+/** Of `dotnet`, options with `=`, `:` or nothing before their value, after one dash, two, or a slash. */
+const DOTNET_OPTION =
+  /^(?:--?|\/)(?:s|settings|a|test-adapter-path|o|output|results-directory|logger|collect|d|diag|p|property|configfile|additionalprobingpath|additional-deps|depsfile|runtimeconfig|artifacts-path|rsp|b|bl|binaryLogger|flp?\d?|fileLoggerParameters|dl|distributedLogger)(?:[:=]|$)/i;
+/** Of `gh`, what looks at GitHub or works there; any other word is an alias, an extension, or a setting. */
+const GH_PLAIN =
+  /^(?:pr|issue|repo|run|workflow|release|search|status|label|project|gist|browse|cache|ruleset|org|api|help|version|attestation)$/;
+
+const ghStarts: ByOperand = (words) =>
+  operandsOf(words)
+    .slice(0, 1)
+    .filter((at) => !GH_PLAIN.test(words[at]?.value ?? ''))
+    .map((at) => reachAt(words, at));
+
 const INNER_RUN = /^(?:run|exec|create|compose|cp|save|export|import|load|build|buildx|commit)$/;
 
 const BY_OPERAND: ReadonlyMap<string, ByOperand> = new Map<string, ByOperand>([
@@ -92,6 +110,15 @@ const BY_OPERAND: ReadonlyMap<string, ByOperand> = new Map<string, ByOperand>([
   ['npm', both(matching(/^(?:config|c|set|edit)$/), naming(/^(?:exec|x|explore|init|create)$/))],
   ['pnpm', both(matching(/^config$/), naming(/^(?:exec|dlx|create)$/))],
   ['yarn', both(matching(/^config$/), naming(/^(?:exec|dlx|create|node)$/))],
+  ['pip', matching(/^config$/)],
+  ['pip3', matching(/^config$/)],
+  ['composer', matching(/^(?:exec|global|config)$/)],
+  ['bundle', matching(/^(?:config|plugin)$/)],
+  [
+    'dotnet',
+    both(anywhere(DOTNET_OPTION), anywhere(/^@/), matching(/^(?:exec|fsi|script|tool|msbuild|vstest|.*\.dll)$/)),
+  ],
+  ['gh', ghStarts],
   ['npx', namesFirst],
   ['bunx', namesFirst],
   ['uvx', namesFirst],

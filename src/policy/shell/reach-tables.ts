@@ -1,5 +1,6 @@
 import type { OptionTable } from './reach-options.js';
 import { BUILD_TABLES } from './reach-tables-build.js';
+import { PROJECT_TABLES } from './reach-tables-project.js';
 
 const list = (text: string): readonly string[] => text.split(' ');
 
@@ -215,4 +216,5 @@ export const OPTION_TABLES: ReadonlyMap<string, OptionTable> = new Map<string, O
     }),
   ],
   ...BUILD_TABLES,
+  ...PROJECT_TABLES,
 ]);

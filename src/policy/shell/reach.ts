@@ -7,6 +7,7 @@ import { reachOperands } from './reach-operands.js';
 import { optionReaches, type Reach } from './reach-options.js';
 import { reachSed } from './reach-sed.js';
 import { OPTION_TABLES } from './reach-tables.js';
+import { SCRIPT_TABLE } from './reach-tables-project.js';
 import { reachTar } from './reach-tar.js';
 
 const SPECIAL: ReadonlyMap<string, (words: readonly ShellWord[]) => Reach[]> = new Map([
@@ -40,7 +41,32 @@ export function reachesOf(words: readonly ShellWord[]): Reach[] {
   if (INTERPRETER.test(program)) return reachInterpreter(words);
   const table = OPTION_TABLES.get(program);
   const reaches = table === undefined ? [] : optionReaches(words, table);
-  return [...reaches, ...reachOperands(program, words), ...reachesBehind(program, words)];
+  return [
+    ...reaches,
+    ...reachOperands(program, words),
+    ...reachesBehind(program, words),
+    ...reachScript(program, words),
+  ];
+}
+
+/** What runs the scripts of a package; true: words behind the script are its own without a `--` before them. */
+const SCRIPT_RUNNERS: ReadonlyMap<string, boolean> = new Map([
+  ['npm', false],
+  ['pnpm', true],
+  ['yarn', true],
+]);
+const RUNS_SCRIPT = /^(?:run|run-script|test|t|tst|start|restart|stop)$/;
+
+/** Options for a script of a package: by some, the programs that are common in scripts run or write other things. */
+function reachScript(program: string, words: readonly ShellWord[]): Reach[] {
+  const isOpen = SCRIPT_RUNNERS.get(program);
+  if (isOpen === undefined) return [];
+  const named = words.findIndex(({ head }, at) => at > 0 && !head.startsWith('-'));
+  if (named < 0 || !(program === 'yarn' || RUNS_SCRIPT.test(words[named]?.value ?? ''))) return [];
+  const dashes = words.findIndex(({ value }) => value === '--');
+  const from = isOpen ? named + 1 : dashes + 1;
+  if (from === 0) return [];
+  return optionReaches(words, { ...SCRIPT_TABLE, isEndless: true }, from);
 }
 
 /** What starts the program that is named behind it, a word of its own between them where there is one. */

@@ -16,6 +16,8 @@ export interface ActiveCall {
   readonly clock: Clock;
   readonly connection: Connection;
   readonly limits: CallLimits;
+  /** How many questions were asked for its sake. */
+  readonly questions: { asked: number };
 }
 
 type Bag = Record<string, unknown>;

@@ -6,6 +6,8 @@ import { plainWords } from './plain-words.js';
 import { sizeFault, withoutPatterns } from './schemas.js';
 
 const LONGEST_MESSAGE = 4_000;
+/** A person is not asked without end for the sake of one call. */
+const MOST_QUESTIONS = 50;
 
 /**
  * A question that a server sends beside its answers, where nothing says which call it belongs to: the last one to begin.
@@ -41,6 +43,9 @@ async function ask(active: ActiveCall, params: ElicitRequest['params']): Promise
   if (mode !== undefined && mode !== 'form') return { action: 'decline' };
   const fault = requestedSchema === undefined ? undefined : sizeFault(requestedSchema);
   if (fault !== undefined) throw new McpFailure(`asks with a schema that cannot be used: ${fault}`);
+  if (++active.questions.asked > MOST_QUESTIONS) {
+    throw new McpFailure(`asks more than ${MOST_QUESTIONS} questions for one call`);
+  }
   limits.deadline.pause();
   try {
     const { action, content } = await call.elicit({

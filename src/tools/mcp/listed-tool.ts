@@ -1,11 +1,13 @@
+import { createHash } from 'node:crypto';
 import type {
   JsonSchema,
   ToolAnnotations,
   ToolContext,
   ToolDefinition,
+  ToolDescriptor,
   ToolResultData,
 } from '../../contracts/index.js';
-import { inertJson } from '../../kernel/json-value.js';
+import { canonicalJson, inertJson } from '../../kernel/json-value.js';
 import { plainWords } from './plain-words.js';
 import { readOutput, readParameters, sizeFault } from './schemas.js';
 import { registeredName } from './tool-names.js';
@@ -35,12 +37,12 @@ export interface CallableTool {
 const LONGEST_TITLE = 200;
 const LONGEST_DESCRIPTION = 10_000;
 
-/** A listed tool as one of ours, and why its arguments are not checked, where they are not. */
+/** A listed tool as one of ours, a mark of what it says of itself, and why its arguments are not checked, where they are not. */
 export async function toDefinition(
   server: { readonly name: string; readonly trust?: boolean | undefined; readonly timeoutMs: number | undefined },
   listed: ListedTool,
   run: RunTool,
-): Promise<{ definition: ToolDefinition; fault: string | undefined }> {
+): Promise<{ definition: ToolDefinition; revision: string; fault: string | undefined }> {
   const { shown, checked, fault } = await readParameters(listed.inputSchema);
   const outputSchema = await readOutput(listed.outputSchema);
   const name = registeredName(server.name, listed.name);
@@ -48,28 +50,40 @@ export async function toDefinition(
   const displayName = plainWords(listed.title, LONGEST_TITLE) || plainWords(hints.title, LONGEST_TITLE);
   const tool: CallableTool = { name: listed.name, inputSchema: listed.inputSchema, outputSchema };
   const saidOutput = sizeFault(listed.outputSchema) === undefined ? listed.outputSchema : undefined;
+  const descriptor: ToolDescriptor = {
+    name,
+    ...(displayName !== '' && { displayName }),
+    description:
+      plainWords(listed.description, LONGEST_DESCRIPTION) ||
+      `${displayName || plainWords(listed.name, LONGEST_TITLE)} (of the MCP server ${plainWords(server.name, LONGEST_TITLE)})`,
+    parametersSchema: shown,
+    annotations: annotationsOf(hints, server.trust === true),
+  };
   return {
     definition: {
       kind: 'tool',
       name,
       mcp: { server: server.name, tool: listed.name },
-      descriptor: {
-        name,
-        ...(displayName !== '' && { displayName }),
-        description:
-          plainWords(listed.description, LONGEST_DESCRIPTION) ||
-          `${displayName || plainWords(listed.name, LONGEST_TITLE)} (of the MCP server ${plainWords(server.name, LONGEST_TITLE)})`,
-        parametersSchema: shown,
-        annotations: annotationsOf(hints, server.trust === true),
-      },
+      descriptor,
       checkedSchema: checked,
       ...(saidOutput !== undefined && { outputSchema: inertJson(saidOutput, 'the output schema') as JsonSchema }),
       ...(server.timeoutMs !== undefined && { timeoutMs: server.timeoutMs }),
       execute: (args: never, context) => run(tool, args, context),
     },
+    revision: revisionOf(descriptor, hints),
     fault,
   };
 }
+
+/** The same for the same words, also after a restart: what of it is believed is in the descriptor, what is said beside it. */
+function revisionOf(descriptor: ToolDescriptor, hints: Record<string, unknown>): string {
+  const said = HINTS.map((hint) => (typeof hints[hint] === 'boolean' ? hints[hint] : null));
+  return createHash('sha256')
+    .update(canonicalJson([descriptor, said]))
+    .digest('hex');
+}
+
+const HINTS = ['readOnlyHint', 'destructiveHint', 'idempotentHint', 'openWorldHint'];
 
 const isBag = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
 

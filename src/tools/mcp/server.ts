@@ -201,10 +201,11 @@ export function createServerLink({ sdk, plan, context, settings, onChange }: Lin
     work: (active: ActiveCall) => Promise<ToolResultData>,
   ): Promise<ToolResultData> {
     const limits = startLimits(call, clock, callTimeoutMs);
+    const questions = { asked: 0 };
     let active: ActiveCall | undefined;
     try {
       for (let isAgain = false; ; isAgain = true) {
-        active = { server: name, call, clock, limits, connection: await limits.orOver(connected()) };
+        active = { server: name, call, clock, limits, questions, connection: await limits.orOver(connected()) };
         calls.add(active);
         try {
           const result = await work(active);

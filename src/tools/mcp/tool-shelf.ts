@@ -26,8 +26,13 @@ export interface ShelfOptions {
   onChange(): void;
 }
 
-type Kept = Map<string, { readonly listed: ListedTool; readonly definition: ToolDefinition }>;
+/** By the server's own name. */
+type Kept = Map<
+  string,
+  { readonly listed: ListedTool; readonly definition: ToolDefinition; readonly revision: string }
+>;
 
+const GONE = 'gone';
 /** A server that renames its tools without end is not remembered without end. */
 const MOST_REMEMBERED = 10_000;
 const LONGEST_FAULT = 200;
@@ -51,9 +56,11 @@ export function createToolShelf({ server, run, read, notify, onChange }: ShelfOp
         next.set(one.name, known);
         continue;
       }
-      const { definition, fault } = await toDefinition(server, one, run);
+      const { definition, revision, fault } = await toDefinition(server, one, run);
       if (fault !== undefined) unchecked.push(`${definition.name} (${plainWords(fault, LONGEST_FAULT)})`);
-      next.set(one.name, { listed: one, definition });
+      // A session keeps the tool that it began with: what is said of it may be another by then.
+      const now = () => kept.get(one.name)?.revision ?? GONE;
+      next.set(one.name, { listed: one, definition: { ...definition, revision: now }, revision });
     }
     signal.throwIfAborted();
     kept = next;

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Bag, ToolContext, ToolDefinition, ToolPreview, ToolResultData } from '../../contracts/index.js';
 import { keepBefore } from './kept-before.js';
 import { locateAny, openWorkspace, type Place, type Workspace, withPlainPath } from './place.js';
@@ -52,7 +53,7 @@ export function editTool<Args extends { path: string }>(options: EditOptions, to
     preview: async (args: Args): Promise<ToolPreview> => {
       try {
         const { target, change } = await prepare(options, tool, args);
-        return { diff: diffOf(target, change).text };
+        return { diff: wholeMark(target, change) + diffOf(target, change).text };
       } catch (thrown) {
         if (thrown instanceof WorkspaceRefusal) return { problem: thrown.message };
         throw thrown;
@@ -134,6 +135,15 @@ function diffOf({ path, before }: Target, { after }: Change): UnifiedDiff {
   const texts = { before: before?.bytes.toString('utf8'), after: after.toString('utf8') };
   return unifiedDiff({ path, ...texts, maxLength: MAX_DIFF });
 }
+
+/** Of a change that its diff does not show whole: what it is about, so that another one is not taken for the same. */
+function wholeMark({ before }: Target, { after }: Change): string {
+  const isShown = (bytes: Buffer) => !bytes.includes(0) && bytes.length < MAX_DIFF / 4;
+  if ((before === undefined || isShown(before.bytes)) && isShown(after)) return '';
+  return `index ${before === undefined ? 'none' : shortMark(before.bytes)}..${shortMark(after)}\n`;
+}
+
+const shortMark = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex').slice(0, 32);
 
 /** Text as bytes. Half a surrogate pair has none, and would be written as something else than was approved. */
 export function bytesOf(text: string, name: string): Buffer {

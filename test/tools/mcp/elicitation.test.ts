@@ -198,3 +198,15 @@ test('a call that is aborted while a person is asked withdraws the question', as
   expect(responsesIn(events)).toMatchObject([{ errorType: 'cancelled' }]);
   await host.close();
 });
+
+test('for the sake of one call a person is asked 50 times at most, and the call goes on', async () => {
+  let asked = 0;
+  const { events } = await runScript({ servers: { bad: hostileServer('many-questions') } }, [call('mcp_bad_work')], {
+    elicitation: async () => {
+      asked++;
+      return { action: 'decline' };
+    },
+  });
+  expect(asked).toBe(50);
+  expect(responsesIn(events).map(textIn)).toEqual(['asked']);
+});
