@@ -123,6 +123,17 @@ test('a policy that does not load stops the run before it begins, with every fau
   expect(hostOptions).toEqual([]);
 });
 
+test.each([{ command: 5 }, { command: ['ls'] }, { command: null }, {}])(
+  'explain says of %j that it is no command',
+  async (args) => {
+    const [, explained] = await explain('run_shell_command', args);
+    expect(explained).toMatchObject({
+      outcome: 'ask_user',
+      reason: 'no rule is about it, and of run_shell_command: its command is no text',
+    });
+  },
+);
+
 test('explain counts what a run here counts: what the user wrote and saved, and what a trusted folder brings', async () => {
   const rule = (tool: string, decision: string) => `[[rules]]\ntoolName = "${tool}"\ndecision = "${decision}"\n`;
   for (const folder of ['home', '.troupe', 'config/troupe']) mkdirSync(join(cwd, folder), { recursive: true });

@@ -41,5 +41,6 @@ const strictness = ({ outcome }: { readonly outcome: PolicyRule['decision'] }) =
 /** The commands that a command line would run, each as it is written, for a person to read. */
 export function parsedCommands(line: string): string[] {
   const texts = parseCommands(line).flatMap(({ text, words }) => (words.length > 0 ? [text] : []));
-  return texts.length > 0 ? [...new Set(texts)] : [line];
+  if (texts.length === 0) return line === '\0' ? [] : [line];
+  return [...new Set(texts)];
 }

@@ -76,6 +76,11 @@ function readScript(text: string, shell: 'bash' | 'sh', place: Omit<Place, 'sour
     found.push(notKnown(text, 'it is too long or too deep to be read'));
     return;
   }
+  // What stands for arguments without a text.
+  if (text === '\0') {
+    found.push(notKnown('', 'its command is no text'));
+    return;
+  }
   if (text.includes('\0')) found.push(notKnown(text, 'it holds a character that no command can hold'));
   if (SPLIT_BY_LINE.test(text)) found.push(notKnown(text, 'a line is broken within a word'));
   if (DOUBLE_DOLLAR.test(text)) found.push(notKnown(text, 'what stands behind "$$" could be read in two ways'));
