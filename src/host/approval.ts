@@ -70,16 +70,30 @@ export async function askApproval(call: Call, reason: ApprovalReason): Promise<E
     if (!isOther) {
       if (call.entry?.tool?.preview === undefined) return answer;
       shown = await previewOf(call);
+      call.shown = shown;
       if (isSameChange(seen, shown)) return answer;
     }
     if (call.stage !== 'asking' || call.run.stop !== undefined) return answer;
     const text = isOther
       ? `the tool ${call.name} says of itself what it did not when it was asked about`
-      : `what ${call.name} would change is not what was shown any more`;
+      : otherChange(call);
     if (voided === MAX_VOID) return { ...answer, action: 'cancel', _meta: { reason: text } };
-    notice(call.thread, 'APPROVAL_VOID', 'warning', `${text}: the answer is void, and the question is asked again`);
+    tellVoid(call, text);
     followUpTo = answer.requestId;
   }
+}
+
+const otherChange = ({ name }: Call) => `what ${name} would change is not what was shown any more`;
+
+const tellVoid = ({ thread }: Call, why: string) =>
+  notice(thread, 'APPROVAL_VOID', 'warning', `${why}: the answer is void, and the question is asked again`);
+
+/** Whether a call that was approved, and has waited since, would still change what it would have changed then. */
+export async function isStillApproved(call: Call): Promise<boolean> {
+  if (call.shown === undefined || isSameChange(call.shown, await previewOf(call))) return true;
+  call.isApproved = false;
+  if (!isAlwaysAllowed(call)) tellVoid(call, otherChange(call));
+  return false;
 }
 
 /** Where in its file a change stands is no part of it. */

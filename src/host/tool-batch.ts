@@ -11,7 +11,7 @@ import { enter, leave, publish } from './session-tree.js';
 import { commitUpdates } from './state-updates.js';
 import type { RunRecord, Thread } from './thread.js';
 import { type Call, cancelCalls, respond, whenDone } from './tool-call.js';
-import { isOutdated, judge, judgeAgain } from './tool-gate.js';
+import { isOutdated, judge, judgeAgain, noteWait } from './tool-gate.js';
 import { execute } from './tool-run.js';
 import { announceTransfer } from './transfer-context.js';
 
@@ -54,7 +54,7 @@ export function beginCalls(thread: Thread, pool: Pool): PoolEffect<StopOrder> {
     takeVerdict(call, await (call.past === undefined ? judge(call) : recoverCall(call)));
   }
 
-  /** What waited while the mode changed is judged once more, in the mode that is on when it would run. */
+  /** What waited while the mode, or what it would change, became another is judged once more when it would run. */
   async function clearAgain(call: Call): Promise<void> {
     beginActivity(call);
     call.stage = 'judging';
@@ -69,7 +69,9 @@ export function beginCalls(thread: Thread, pool: Pool): PoolEffect<StopOrder> {
     call.actor?.send({ type: 'call.cleared' });
     schedule();
     // It may be under way by now; else it waits for others.
-    if (call.stage === 'ready') endActivity(call);
+    if (call.stage !== 'ready') return;
+    noteWait(call);
+    endActivity(call);
   }
 
   function schedule(): void {

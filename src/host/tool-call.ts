@@ -6,6 +6,7 @@ import type {
   ElicitationResponse,
   PermissionMode,
   SessionStreamData,
+  ToolPreview,
   ToolResultData,
 } from '../contracts/index.js';
 import { describeError } from '../kernel/errors.js';
@@ -45,6 +46,8 @@ export interface Call extends Activity {
   readonly standing: CallClass;
   /** A person has let it through. */
   isApproved: boolean;
+  /** What it would have changed when it was approved, where its tool can say so. */
+  shown: ToolPreview | undefined;
   /** The mode in which it was let through. */
   judgedIn: PermissionMode | undefined;
   stage: 'judging' | 'asking' | 'ready' | 'running' | 'done';
@@ -116,6 +119,7 @@ export function makeCall(thread: Thread, run: RunRecord, identity: CallIdentity)
     depth: parent === undefined ? 0 : parent.depth + 1,
     standing: standingOf(thread, entry),
     isApproved: false,
+    shown: undefined,
     judgedIn: undefined,
     stage: 'judging',
     actor: undefined,

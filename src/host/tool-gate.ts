@@ -2,12 +2,13 @@ import type { ElicitationResponse, PolicyDecision, ToolResultData } from '../con
 import { describeError } from '../kernel/errors.js';
 import { nearest } from '../kernel/text.js';
 import { errorResult } from '../kernel/tool-result.js';
-import { askApproval, isAlwaysAllowed, rememberAlways } from './approval.js';
+import { askApproval, isAlwaysAllowed, isStillApproved, rememberAlways } from './approval.js';
 import { fireHook } from './fire-hook.js';
 import { nobodyToAsk } from './questions.js';
 import { argsFor, copyArgs, validateArgs } from './tool-args.js';
 import type { Call } from './tool-call.js';
 import { evaluate, hiddenTools, visibleTools } from './tool-policy.js';
+import { previewOf } from './tool-preview.js';
 import { isLeftOut } from './tool-selection.js';
 
 /**
@@ -67,10 +68,15 @@ async function askHooks(call: Call): Promise<{ refusal?: ToolResultData | undefi
   return { refusal: await validateArgs(call), ...raised };
 }
 
-/** Whether the mode has changed since the call was let through: then that says nothing. */
+/** A call that was let through, and has to wait: what a person approved of it is looked at again when it would run. */
+export function noteWait(call: Call): void {
+  if (call.shown !== undefined) call.judgedIn = undefined;
+}
+
+/** Whether the mode has changed since the call was let through, or it has waited: then that says nothing. */
 export const isOutdated = (call: Call): boolean => call.judgedIn !== call.thread.tree.settings.permissionMode;
 
-/** Judges a call again that waited, and whose mode is another by now. Settles as `judge`. */
+/** Judges a call again that `isOutdated`. Settles as `judge`. */
 export async function judgeAgain(call: Call): Promise<ToolResultData | undefined> {
   try {
     return await judgeByPolicy(call, undefined);
@@ -84,7 +90,7 @@ async function judgeByPolicy(call: Call, raisedByHook: string | undefined): Prom
   const said = evaluate(call);
   const decision = said instanceof Promise ? await said : said;
   if (decision.outcome === 'deny') return denied(call, decision);
-  if (call.isApproved) return undefined;
+  if (call.isApproved && (await isStillApproved(call))) return undefined;
   const asked = raisedByHook ?? raisedByTool(call);
   const raised = asked instanceof Promise ? await asked : asked;
   if ((decision.outcome === 'allow' && raised === undefined) || isAlwaysAllowed(call)) return undefined;
@@ -130,6 +136,7 @@ async function takeAnswer(call: Call, answer: ElicitationResponse): Promise<Tool
     call.args = copyArgs(modifiedArgs);
     const unfit = await validateArgs(call);
     if (unfit !== undefined) return unfit;
+    if (call.shown !== undefined) call.shown = await previewOf(call);
   }
   // Judged again as it will run: the arguments, the mode or the rules may be others by now.
   call.judgedIn = call.thread.tree.settings.permissionMode;

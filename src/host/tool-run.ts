@@ -16,7 +16,7 @@ import { markSideEffect } from './side-effects.js';
 import type { ToolOutcome } from './thread.js';
 import { argsFor, copyArgs } from './tool-args.js';
 import { type Call, newCall, respond, signal, whenDone } from './tool-call.js';
-import { isOutdated, judge, judgeAgain } from './tool-gate.js';
+import { isOutdated, judge, judgeAgain, noteWait } from './tool-gate.js';
 
 const MAX_TAIL_DEPTH = 5;
 
@@ -254,7 +254,10 @@ function runToEnd(call: Call): Promise<void> {
     void judge(call).then(async (refusal) => {
       if (isDone(call)) return;
       if (refusal !== undefined) return respond(call, refusal);
-      if (call.standing !== 'free') await turnOf(call);
+      if (call.standing !== 'free') {
+        noteWait(call);
+        await turnOf(call);
+      }
       const again = !isDone(call) && isOutdated(call) ? await judgeAgain(call) : undefined;
       if (isDone(call)) return;
       if (again !== undefined) return respond(call, again);

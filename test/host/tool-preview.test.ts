@@ -51,6 +51,41 @@ test('the same change at another place of its file is still what was approved', 
   expect(responses[0]?.isError).toBeUndefined();
 });
 
+test.each([
+  ['asked about again', accept, 0],
+  ['run once a person said "always" to it', { action: 'accept', content: { outcome: 'proceed_always' } }, 1],
+])('an approved call that waited while what it would change became another is %s', async (_, answer, runs) => {
+  const looked = deferred();
+  let looks = 0;
+  const preview = () => {
+    looks += 1;
+    // Before the question, and when it is answered; then when it would run.
+    if (looks === 2) looked.resolve();
+    return { diff: looks <= 2 ? '+a\n' : '+b\n' };
+  };
+  const hold: ToolDefinition = {
+    kind: 'tool',
+    name: 'hold',
+    descriptor: { name: 'hold', description: 'Holds.', parametersSchema: { type: 'object' } },
+    execute: async () => {
+      await looked.promise;
+      await settle();
+      return 'held';
+    },
+  };
+  const execute = vi.fn(() => 'saved');
+  const { questions, events } = await runDesk({
+    own: [hold, saving(preview, execute)],
+    script: [calls('hold', ['save', { text: 'x' }])],
+    answer: ({ context }) =>
+      context?.diff === '+b\n' ? { action: 'decline' } : context?.tool === 'desk.hold' ? accept : answer,
+  });
+  const diffs = questions.flatMap(({ context }) => (context?.diff === undefined ? [] : [context.diff]));
+  expect(diffs).toEqual(runs === 1 ? ['+a\n'] : ['+a\n', '+b\n']);
+  expect(execute).toHaveBeenCalledTimes(runs);
+  expect(JSON.stringify(events).includes('APPROVAL_VOID')).toBe(runs === 0);
+});
+
 test('what would change something else at every answer is given up at the fourth', async () => {
   let times = 0;
   const execute = vi.fn(() => 'saved');

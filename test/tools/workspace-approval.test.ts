@@ -117,6 +117,42 @@ test.each([
   expect(notes).toBe(after);
 });
 
+test.each([
+  ['beside each other', 'three', 2],
+  ['far from each other', 'nine', 1],
+])(
+  'of two edits in one turn %s the second is asked about again where the first changed what was shown',
+  async (_, other, asked) => {
+    const folder = await made({ 'notes.md': 'one\ntwo\nthree\n4\n5\n6\n7\n8\nnine\n' });
+    const replacing = (old_string: string) => ({
+      name: 'replace',
+      args: { path: 'notes.md', old_string, new_string: 'X' },
+    });
+    const model = scriptedModel([{ toolCalls: [replacing('one'), replacing(other)] }, { text: 'done' }]);
+    let release = () => {};
+    const both = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const shown: unknown[] = [];
+    await using host = createHost({
+      models: { scripted: model },
+      tools: workspaceTools({ root: folder.root }),
+      // Nobody answers until both are asked about.
+      elicitation: async ({ context }) => {
+        shown.push(context?.diff);
+        if (shown.length === 2) release();
+        await both;
+        return accept;
+      },
+    });
+    const events = await collect(host.run(agent({ name: 'coder', tools: ['replace'] }), 'go'));
+    expect(shown).toHaveLength(1 + asked);
+    const last = asked === 2 ? ' X\n two\n-three\n+X\n' : ' 8\n-nine\n+X\n';
+    expect(shown).toContainEqual(expect.stringContaining(last));
+    expect(ofType(events, 'tool_response').map(({ isError }) => isError)).toEqual([undefined, undefined]);
+  },
+);
+
 test('a person’s own changes are void with the file that they were made for', async () => {
   const modify = {
     action: 'accept',
