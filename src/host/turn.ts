@@ -61,7 +61,7 @@ export function beginTurn(thread: Thread, report: (event: SessionEvent) => void)
     const stop = stopOf(thread);
     if (stop !== undefined) {
       // It ends here, and not as one that stands between its turns.
-      run.cutTurn = () => {};
+      run.cutTurn = cutsNothing;
       stopRun(thread, stop);
       return end(run.stop ?? stop);
     }
@@ -92,6 +92,8 @@ export function beginTurn(thread: Thread, report: (event: SessionEvent) => void)
     dispose: () => over(() => {}),
   };
 }
+
+const cutsNothing = (): void => {};
 
 /** A thread whose log broke off behind a turn: it goes on with what that turn had come to. */
 function takeUp(
