@@ -1,9 +1,9 @@
 import { agent, createHost, parallel, sequential, tool } from 'troupe';
 import { scriptedModel } from 'troupe/testing';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { noBrowser, type OpenBrowser, openBrowser } from '../support/browser-page.js';
+import { describe, expect, test } from 'vitest';
+import { noBrowser } from '../support/browser-page.js';
+import { BROWSER_PATIENCE, browserOfTests } from '../support/browser-tests.js';
 
-const PATIENCE = 180_000;
 const VIEWS = ['transcript', 'statechart', 'team', 'timeline', 'compare'];
 
 /** Text that stands out too little from what is behind it: below 4.5 to 1, or 3 to 1 where it is large. */
@@ -57,18 +57,9 @@ const beside = `(() => {
   return wide;
 })()`;
 
-describe.skipIf(noBrowser !== undefined)('Studio for everybody, in a browser', { timeout: PATIENCE }, () => {
-  let browser: OpenBrowser;
-  const closing: (() => Promise<unknown>)[] = [];
-  beforeAll(async () => {
-    browser = await openBrowser();
-  }, PATIENCE);
-  afterAll(() => browser?.close());
-  afterEach(async () => {
-    await browser.page.goto('about:blank');
-    browser.complaints.length = 0;
-    for (const close of closing.splice(0).reverse()) await close();
-  });
+describe.skipIf(noBrowser !== undefined)('Studio for everybody, in a browser', { timeout: BROWSER_PATIENCE }, () => {
+  const browser = browserOfTests();
+  const { closing } = browser;
 
   /** A team of which two members wait for an approval. */
   async function openTeam() {

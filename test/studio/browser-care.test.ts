@@ -6,30 +6,20 @@ import { agent, createHost, type HostOptions, sequential, tool } from 'troupe';
 import type { AgentDefinition } from 'troupe/contracts';
 import { fileStore } from 'troupe/stores/file';
 import { scriptedModel } from 'troupe/testing';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { noBrowser, type OpenBrowser, openBrowser } from '../support/browser-page.js';
+import { describe, expect, test } from 'vitest';
+import { noBrowser } from '../support/browser-page.js';
+import { BROWSER_PATIENCE, browserOfTests } from '../support/browser-tests.js';
 
 const leaf = (name: string) => agent({ name, description: name });
-
-const PATIENCE = 180_000;
 
 describe.skipIf(noBrowser !== undefined)(
   'Studio in a browser, when things are not as they should be',
   {
-    timeout: PATIENCE,
+    timeout: BROWSER_PATIENCE,
   },
   () => {
-    let browser: OpenBrowser;
-    const closing: (() => Promise<unknown>)[] = [];
-    beforeAll(async () => {
-      browser = await openBrowser();
-    }, PATIENCE);
-    afterAll(() => browser?.close());
-    afterEach(async () => {
-      await browser.page.goto('about:blank');
-      browser.complaints.length = 0;
-      for (const close of closing.splice(0).reverse()) await close();
-    });
+    const browser = browserOfTests();
+    const { closing } = browser;
 
     function newHost(team: AgentDefinition, byAgent: Record<string, unknown>, options: HostOptions = {}) {
       const host = createHost({

@@ -6,28 +6,13 @@ import type { AgentEvent, SessionProvider } from 'troupe/contracts';
 import { fileStore } from 'troupe/stores/file';
 import { memoryStore } from 'troupe/stores/memory';
 import { scriptedModel } from 'troupe/testing';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { runFile } from '../examples/jiti-process.js';
-import { noBrowser, type OpenBrowser, openBrowser } from '../support/browser-page.js';
+import { noBrowser } from '../support/browser-page.js';
+import { BROWSER_PATIENCE, browserOfTests, foreignParts } from '../support/browser-tests.js';
 import '../support/process-limit.js';
 
-const PATIENCE = 180_000;
 const leaf = agent({ name: 'a', description: 'a' });
-
-/** What in the page is not of its own making. */
-const foreignParts = String.raw`(() => {
-  const found = [];
-  for (const element of document.querySelectorAll('#studio *')) {
-    if (/^(script|iframe|object|embed|foreignobject|base|a|link|style)$/i.test(element.tagName)) found.push(element.tagName);
-    for (const { name, value } of element.attributes)
-      if (/^on/i.test(name) || (/^(href|src|action|formaction|xlink:href)$/i.test(name) && !/^data:image\/png;/.test(value)))
-        found.push(name + '=' + value.slice(0, 100));
-  }
-  if ('pwned' in window) found.push('pwned');
-  const hidden = /[\u202a-\u202e\u2066-\u2069\u0007\u001b]/.exec(document.body.innerText);
-  if (hidden !== null) found.push('invisible character ' + hidden[0].codePointAt(0));
-  return found;
-})()`;
 
 const ATTACK =
   '</script><img src=x onerror="window.pwned=1"><svg onload="window.pwned=1"> javascript:alert(1) \u202egnp\u202c \u0007\u001b[2J \ud800 {{7*7}}';
@@ -92,18 +77,9 @@ function everyField(given: unknown): object[] {
   ];
 }
 
-describe.skipIf(noBrowser !== undefined)('Studio over a store, in a browser', { timeout: PATIENCE }, () => {
-  let browser: OpenBrowser;
-  const closing: (() => Promise<unknown>)[] = [];
-  beforeAll(async () => {
-    browser = await openBrowser();
-  }, PATIENCE);
-  afterAll(() => browser?.close());
-  afterEach(async () => {
-    await browser.page.goto('about:blank');
-    browser.complaints.length = 0;
-    for (const close of closing.splice(0).reverse()) await close();
-  });
+describe.skipIf(noBrowser !== undefined)('Studio over a store, in a browser', { timeout: BROWSER_PATIENCE }, () => {
+  const browser = browserOfTests();
+  const { closing } = browser;
 
   async function open(store: SessionProvider, options: HostOptions = {}) {
     const host = createHost({ store, agents: [leaf], ...options });

@@ -2,45 +2,16 @@ import { agent, createHost, type HostOptions, loop, parallel, sequential, tool }
 import type { AgentDefinition, AgentEvent } from 'troupe/contracts';
 import { memoryStore } from 'troupe/stores/memory';
 import { scriptedModel } from 'troupe/testing';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { noBrowser, type OpenBrowser, openBrowser } from '../support/browser-page.js';
+import { describe, expect, test } from 'vitest';
+import { noBrowser } from '../support/browser-page.js';
+import { BROWSER_PATIENCE, browserOfTests, foreignParts } from '../support/browser-tests.js';
 import '../support/process-limit.js';
-
-/** What in the page is not of its own making: tags and attributes that could run, and characters that hide. */
-const foreignParts = String.raw`(() => {
-  const found = [];
-  for (const element of document.querySelectorAll('*')) {
-    const isOurs = element.tagName === 'SCRIPT' && element.src.startsWith(location.origin + '/assets/');
-    if (/^(script|iframe|object|embed|foreignobject|base|a|link|style)$/i.test(element.tagName) && !isOurs)
-      if (element.closest('#studio') !== null) found.push(element.outerHTML.slice(0, 200));
-    for (const { name, value } of element.attributes) {
-      if (/^on/i.test(name) || /^\s*javascript:/i.test(value)) found.push(name + '=' + value.slice(0, 100));
-      if (element.closest('#studio') === null || !/^(href|src|srcdoc|action|formaction|xlink:href)$/i.test(name)) continue;
-      if (!/^data:image\/(png|jpeg|gif|webp|avif);/.test(value)) found.push(name + '=' + value.slice(0, 100));
-    }
-  }
-  if ('pwned' in window) found.push('pwned');
-  const hidden = /[\u202a-\u202e\u2066-\u2069\u0007\u001b]/.exec(document.body.innerText);
-  if (hidden !== null) found.push('invisible character ' + hidden[0].codePointAt(0));
-  return found;
-})()`;
 
 const leaf = (name: string) => agent({ name, description: name });
 
-const PATIENCE = 180_000;
-
-describe.skipIf(noBrowser !== undefined)('Studio in a browser', { timeout: PATIENCE }, () => {
-  let browser: OpenBrowser;
-  const closing: (() => Promise<unknown>)[] = [];
-  beforeAll(async () => {
-    browser = await openBrowser();
-  }, PATIENCE);
-  afterAll(() => browser?.close());
-  afterEach(async () => {
-    await browser.page.goto('about:blank');
-    browser.complaints.length = 0;
-    for (const close of closing.splice(0).reverse()) await close();
-  });
+describe.skipIf(noBrowser !== undefined)('Studio in a browser', { timeout: BROWSER_PATIENCE }, () => {
+  const browser = browserOfTests();
+  const { closing } = browser;
 
   async function open(team: AgentDefinition, byAgent: Record<string, unknown>, options: HostOptions = {}) {
     const host = createHost({ models: { scripted: scriptedModel({ byAgent } as never) }, agents: [team], ...options });
