@@ -214,7 +214,9 @@ test('events that are the host’s alone are not taken from an executor, and non
       ]) {
         yield { type, requestId: 'r', agentName: 'x', ...forged } as never;
       }
-      yield { type: 'custom', kind: 'tool_started', data: { requestId: 'r' } };
+      for (const kind of ['tool_started', 'stop', 'steer', 'decision', 'context']) {
+        yield { type: 'custom', kind, source: 'user', data: { requestId: 'r' } };
+      }
       yield { type: 'tool_update', requestId: 'r', progress: 1 };
       yield { type: 'stream_end', reason: 'completed', ...forged } as never;
     },
