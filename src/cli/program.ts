@@ -60,31 +60,17 @@ function createProgram({
       .helpOption('-h, --help', 'print this help')
       .addHelpText('after', example(sample));
 
-  command(
-    'run <file> [prompt]',
-    'Run a team or an agent.',
-    'troupe run team.yaml "Compare the three proposals" --max-budget-usd 0.50',
+  withRunOptions(
+    command(
+      'run <file> [prompt]',
+      'Run a team or an agent.',
+      'troupe run team.yaml "Compare the three proposals" --max-budget-usd 0.50',
+    ),
+    'show the run in a local web page, and keep that open until Ctrl-C',
   )
     .option('-m, --model <model>', 'the model of every agent in this run, as gemini/gemini-flash-latest')
-    .option('--mode <mode>', 'permission mode: default, auto_edit, autonomous, plan or dont_ask')
-    .option('--policy <file>', 'a file of rules (file#sha256=… pins it); may be given more than once', collect)
-    .option('--script <file>', 'answer every model call from a script (YAML or JSON): no key, no network')
-    .option('--models <file>', 'aliases, prices and fallbacks of models (YAML or JSON)')
-    .option('--max-budget-usd <amount>', 'end the run before it costs more')
-    .option('--root <folder>', 'the folder that workspace tools work in (default: the current one)')
     .option('--store <dir>', 'the directory that keeps the session (default: .troupe)')
     .option('--ephemeral', 'keep nothing')
-    .option('--studio', 'show the run in a local web page, and keep that open until Ctrl-C')
-    .option('--port <number>', 'the port of Studio (default: any that is free)')
-    .option(
-      '--extension <folder>',
-      'an extension that takes part, once it is trusted; may be given more than once',
-      collect,
-    )
-    .option('--trust', 'trust what the folder and extensions bring (hooks, agents, policy, MCP servers), for this run')
-    .option('--json', 'print the events as JSON lines on stdout, and nothing else there')
-    .option('-y, --yes', 'say yes to every tool that asks for confirmation')
-    .option('--no', 'say no to every tool that asks for confirmation')
     .addHelpText('after', runHelp)
     .action(async (file: string, prompt: string | undefined, options: RunFlags) => {
       const { runCommand } = await import('./run.js');
@@ -92,32 +78,18 @@ function createProgram({
       done(await runCommand({ ...options, file, prompt }, io, await runParts(io)));
     });
 
-  command(
-    'chat <file>',
-    'Talk with a team or an agent: many exchanges with one session.',
-    'troupe chat team.yaml --mode plan',
+  withRunOptions(
+    command(
+      'chat <file>',
+      'Talk with a team or an agent: many exchanges with one session.',
+      'troupe chat team.yaml --mode plan',
+    ),
+    'show the session in a local web page as long as the chat goes on',
   )
     .option('-m, --model <model>', 'the model of every agent, as gemini/gemini-flash-latest')
-    .option('--mode <mode>', 'permission mode: default, auto_edit, autonomous, plan or dont_ask')
-    .option('--policy <file>', 'a file of rules (file#sha256=… pins it); may be given more than once', collect)
-    .option('--script <file>', 'answer every model call from a script (YAML or JSON): no key, no network')
-    .option('--models <file>', 'aliases, prices and fallbacks of models (YAML or JSON)')
-    .option('--max-budget-usd <amount>', 'end a run before the session costs more')
-    .option('--root <folder>', 'the folder that workspace tools work in (default: the current one)')
     .option('--session <id>', 'a stored session to go on with')
     .option('--store <dir>', 'the directory that keeps the session (default: .troupe)')
     .option('--ephemeral', 'keep nothing')
-    .option(
-      '--extension <folder>',
-      'an extension that takes part, once it is trusted; may be given more than once',
-      collect,
-    )
-    .option('--trust', 'trust what the folder and extensions bring (hooks, agents, policy, MCP servers), for this chat')
-    .option('--studio', 'show the session in a local web page as long as the chat goes on')
-    .option('--port <number>', 'the port of Studio (default: any that is free)')
-    .option('--json', 'print the events as JSON lines on stdout, and nothing else there')
-    .option('-y, --yes', 'say yes to every tool that asks for confirmation')
-    .option('--no', 'say no to every tool that asks for confirmation')
     .addHelpText('after', chatHelp)
     .action(async (file: string, options: RunFlags & { session?: string }) => {
       const { chatCommand } = await import('./chat.js');
@@ -271,29 +243,16 @@ function createProgram({
       done(await sessionsShowCommand({ ...options, id }, io, await stored(options.store)));
     });
 
-  sessionsCommand(
-    'resume <id> [file]',
-    'Go on with a run where its log breaks off.',
-    'troupe sessions resume 0f3a team.yaml',
+  withRunOptions(
+    sessionsCommand(
+      'resume <id> [file]',
+      'Go on with a run where its log breaks off.',
+      'troupe sessions resume 0f3a team.yaml',
+    ),
+    'show the run in a local web page, and keep that open until Ctrl-C',
   )
     .option('--repair', 'take what cannot be read out of a damaged log first')
     .option('-m, --model <model>', 'the model of every agent from here on')
-    .option('--mode <mode>', 'permission mode: default, auto_edit, autonomous, plan or dont_ask')
-    .option('--policy <file>', 'a file of rules (file#sha256=… pins it); may be given more than once', collect)
-    .option('--script <file>', 'answer every model call from a script (YAML or JSON)')
-    .option('--models <file>', 'aliases, prices and fallbacks of models (YAML or JSON)')
-    .option('--max-budget-usd <amount>', 'end the run before it costs more')
-    .option('--root <folder>', 'the folder that workspace tools work in (default: the current one)')
-    .option('--studio', 'show the run in a local web page, and keep that open until Ctrl-C')
-    .option(
-      '--extension <folder>',
-      'an extension that takes part, once it is trusted; may be given more than once',
-      collect,
-    )
-    .option('--trust', 'trust what the folder and extensions bring (hooks, agents, policy, MCP servers), for this run')
-    .option('--json', 'print the events as JSON lines on stdout, and nothing else there')
-    .option('-y, --yes', 'say yes to every tool that asks for confirmation')
-    .option('--no', 'say no to every tool that asks for confirmation')
     .action(async (id: string, file: string | undefined, options: RunFlags & { repair?: boolean }) => {
       const { sessionsResumeCommand } = await import('./sessions-resume.js');
       const { runParts } = await import('./parts.js');
@@ -404,6 +363,27 @@ function createProgram({
 
   return program;
 }
+
+/** What every command takes that runs a team; `studio` says how long its page is there. */
+const withRunOptions = (command: Command, studio: string): Command =>
+  command
+    .option('--mode <mode>', 'permission mode: default, auto_edit, autonomous, plan or dont_ask')
+    .option('--policy <file>', 'a file of rules (file#sha256=… pins it); may be given more than once', collect)
+    .option('--script <file>', 'answer every model call from a script (YAML or JSON): no key, no network')
+    .option('--models <file>', 'aliases, prices and fallbacks of models (YAML or JSON)')
+    .option('--max-budget-usd <amount>', 'end a run before its session costs more')
+    .option('--root <folder>', 'the folder that workspace tools work in (default: the current one)')
+    .option('--studio', studio)
+    .option('--port <number>', 'the port of Studio (default: any that is free)')
+    .option(
+      '--extension <folder>',
+      'an extension that takes part, once it is trusted; may be given more than once',
+      collect,
+    )
+    .option('--trust', 'trust what the folder and extensions bring (hooks, agents, policy, MCP servers), this once')
+    .option('--json', 'print the events as JSON lines on stdout, and nothing else there')
+    .option('-y, --yes', 'say yes to every tool that asks for confirmation')
+    .option('--no', 'say no to every tool that asks for confirmation');
 
 interface RunFlags {
   policy?: string[];

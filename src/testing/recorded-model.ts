@@ -120,7 +120,8 @@ export interface ReplayedModel extends ModelInterface {
 /**
  * Answers as `recordModel` wrote it down: the same request gets the same answer, in whatever order agents ask; the same
  * request asked again gets the next answer to it. Ids of calls do not count. A request that was not recorded fails with
- * `UNRECORDED_CALL`, which is not retryable, and so does one that was cut off where it was recorded, unless it is again. A file that is no recording: `INVALID_RECORDING` at the first call.
+ * `UNRECORDED_CALL`, which is not retryable, and so does one that was cut off where it was recorded, unless it is again.
+ * A file that is no recording: `INVALID_RECORDING` at the first call.
  */
 export function replayModel(options: { file: string }): ReplayedModel {
   let reading: Promise<Map<string, RecordedCall[]>> | undefined;

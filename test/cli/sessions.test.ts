@@ -108,6 +108,10 @@ test('resume names the option that repairs a damaged log, and has it; the list s
   const { code, err } = await troupe('resume', 's1', 'desk.agent.md', '--script', 'script.json');
   expect(code).toBe(2);
   expect(err).toMatch(/line 4 .*resume it with --repair, or repair it first \(troupe sessions repair s1\)\n$/);
+  expect(await troupe('resume', 's1', 'desk.agent.md', '--repair', '--port', '4000')).toMatchObject({
+    code: 2,
+    err: 'troupe: --port is the port of Studio: give --studio with it\n',
+  });
   await troupe('resume', 's1', 'desk.agent.md', '--script', 'script.json', '--repair');
   expect((await troupe('list')).out).not.toContain('damaged');
 });
